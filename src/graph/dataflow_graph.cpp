@@ -24,7 +24,7 @@ BoostGraph to_boost(const std::vector<Kernel>& kernels, const std::vector<Tensor
   return graph;
 }
 
-/// The kernels of one cycle's strongly connected component, for the message.
+/// Names of the kernels in the largest strongly connected component, for the message about a cycle.
 std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& kernels) {
   std::vector<int> component(kernels.size());
   const int count = boost::strong_components(
@@ -43,7 +43,7 @@ std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& ke
   return names;
 }
 
-/// Checks of a tensor or seam.
+/// Appends the faults of a tensor, or of a seam, to `wrong`.
 void check_ends(const std::vector<Kernel>& kernels, const Tensor& tensor, bool is_seam,
                 std::vector<InvalidGraph::Fault>& wrong) {
   if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
@@ -146,8 +146,9 @@ std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernel
   return values;
 }
 
-/// For each kernel with a weight the first tensor, in either direction, between it and the other
-/// end of its `next_step` seam: the two kernels take turns (docs/model.md, section 14).
+/// For each kernel with a weight and a `next_step` seam: the first tensor that joins it, in either
+/// direction, to the other end of the seam.  The two kernels take turns (docs/model.md, section
+/// 14).
 std::vector<std::optional<TensorId>> turns_of(const std::vector<Kernel>& kernels,
                                               const std::vector<Tensor>& tensors,
                                               const std::vector<Tensor>& seams) {

@@ -13,7 +13,8 @@
 
 namespace dfsearch {
 
-/// Says why two lists make no graph: each message is the name of a list and its fault.
+/// The faults for which a list of kernels and a list of tensors make no graph.  Each message is the
+/// name of a list and its fault.
 class InvalidGraph : public InputError {
  public:
   enum class List : std::uint8_t { Kernels, Tensors };
@@ -29,21 +30,20 @@ class InvalidGraph : public InputError {
   std::vector<Fault> faults_;
 };
 
-/// The kernels and tensors of one layer.  Kernels keep the order they were given in:
-/// it is the order of ties, of reports and of `style: kernel_by_kernel`.  The
-/// topological order is separate.  A graph is immutable after construction, so any
-/// thread may read it.
+/// The kernels and tensors of one layer.  Kernels keep the order of the given list, which decides
+/// ties and the order of reports and of `style: kernel_by_kernel`.  The topological order is
+/// separate.  A graph is immutable after construction, so any thread may read it.
 class DataflowGraph {
  public:
   DataflowGraph() = default;
 
-  /// `seams` are tensors between layers, from a kernel to one of the next layer, or from a backward
-  /// kernel to one of the layer before.  Throws InvalidGraph for: no kernel; an empty or repeated
-  /// name; a tensor that dangles, joins a kernel to itself, or leads from a backward to a forward
-  /// kernel; an operand that the consumer does not have; a cycle; tensors of one value with
-  /// different rows; only one of the kind and the extents of fused attention; a `weight_of` that is
-  /// no kernel with a weight of its own; a `backward_of` that does not lead from a backward to a
-  /// forward kernel; a seam between the phases.
+  /// `seams` are tensors between layers: from a kernel to a kernel of the next layer, or from a
+  /// backward kernel to a kernel of the layer before.  Throws InvalidGraph for: no kernel; an empty
+  /// or repeated name; a tensor that dangles, joins a kernel to itself, or leads from a backward to
+  /// a forward kernel; an operand that the consumer does not have; a cycle; tensors of one value
+  /// with different rows; the kind Attention without its extents, or these extents with another
+  /// kind; a `weight_of` that is no kernel with a weight of its own; a `backward_of` that does not
+  /// lead from a backward to a forward kernel; a seam between the phases.
   DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
                 std::vector<Tensor> seams = {});
 
@@ -51,8 +51,7 @@ class DataflowGraph {
   [[nodiscard]] std::size_t tensor_count() const { return tensors_.size(); }
   [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// Tensors between a layer and the next one, from a kernel of one to a kernel of the other; they
-  /// are not in `tensors`.
+  /// Tensors between neighbouring layers, or between steps; they are not in `tensors`.
   [[nodiscard]] const std::vector<Tensor>& seams() const { return seams_; }
   [[nodiscard]] const Kernel& kernel(KernelId id) const { return kernels_[id.index()]; }
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors_[id.index()]; }
@@ -61,8 +60,8 @@ class DataflowGraph {
   [[nodiscard]] std::span<const TensorId> inputs(KernelId kernel) const;
   [[nodiscard]] std::span<const TensorId> outputs(KernelId kernel) const;
 
-  /// Puts producers before consumers, and of the ready kernels always the first of
-  /// the list, so that a list that is topological already stays as it is.
+  /// Producers come before consumers.  Among kernels that are ready, the first in the list comes
+  /// first, so a list in topological order stays as it is.
   [[nodiscard]] std::span<const KernelId> topological_order() const { return topological_order_; }
 
   /// Length of the longest path from a source, in tensors.
@@ -80,14 +79,14 @@ class DataflowGraph {
   [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
   [[nodiscard]] bool has_backward() const { return has_backward_; }
-  /// A kernel with steps and a weight may alternate with the other end of a seam to the next step.
-  /// This is their tensor within a step: if it crosses partitions, the weight is read again at each
-  /// step.
+  /// The tensor within a step between a kernel with a weight and the other end of its seam to the
+  /// next step; nothing without such a seam.  The two kernels alternate, so if this tensor crosses
+  /// partitions, the weight is read again at each step.
   [[nodiscard]] std::optional<TensorId> turn(KernelId kernel) const {
     return turns_.empty() ? std::nullopt : turns_[kernel.index()];
   }
-  /// The steps that all kernels have, except sums of gradients: they may follow each other from
-  /// stage to stage.  1 if kernels differ.
+  /// The number of steps of all kernels except sums of gradients; 1 if these kernels differ.  Steps
+  /// may follow each other from stage to stage.
   [[nodiscard]] std::int64_t wave_steps() const;
   /// FLOP of one layer for one sample.
   [[nodiscard]] Flops flops() const;
@@ -103,7 +102,7 @@ class DataflowGraph {
   std::vector<KernelId> topological_order_;
   std::vector<std::int64_t> levels_;
   std::vector<std::vector<TensorId>> values_;
-  std::vector<std::optional<TensorId>> turns_;  // per kernel; empty: none
+  std::vector<std::optional<TensorId>> turns_;  // by kernel; empty: no kernel takes turns
   // Compressed adjacency: the inputs of kernel k are
   // input_tensors_[input_begin_[k] .. input_begin_[k + 1]).
   std::vector<TensorId> input_tensors_;
@@ -116,8 +115,8 @@ class DataflowGraph {
 /// The rows of a tensor that a chip needs for its part of the rows of the consumer.
 enum class RowUse : std::uint8_t {
   Same,    ///< the same part
-  All,     ///< all of them: every head reads them, or every row does
-  Summed,  ///< rows of every group of the producer, which are added up: rows of experts
+  All,     ///< all rows: every head, or every row, reads them
+  Summed,  ///< rows of all groups of the producer, such as experts, which are added up
 };
 
 /// `tensor` is one of the graph, or a seam.
@@ -127,8 +126,8 @@ RowUse row_use(const DataflowGraph& graph, const Tensor& tensor);
 /// share keys and values.
 std::int64_t shared_heads(const DataflowGraph& graph, const Tensor& tensor);
 
-/// The fault in the shapes of all tensors that a kernel reads as one operand, whose first is
-/// `tensor`; nothing if they agree, or if the tensor is not the first.
+/// The fault in the shapes of all tensors that a kernel reads as one operand, if `tensor` is the
+/// first of these; nothing if the shapes agree, or if `tensor` is a later one.
 std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId tensor);
 bool has_wrong_shape(const DataflowGraph& graph);
 

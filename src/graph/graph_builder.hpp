@@ -64,15 +64,16 @@ class GraphBuilder {
   void connect(const Pairs& pairs) {
     for (const auto& [from, to] : pairs) connect(from, to);
   }
-  /// Connects `rows` rows of a value that several kernels read; 0: the whole output.  The third
-  /// tensor into a kernel is another part of operand 2.
+  /// Connects `rows` rows of a value that several kernels read, or the whole output if `rows` is 0.
+  /// From the second tensor on, the tensors into a kernel are parts of operand 2.
   void connect_value(std::int64_t from, std::int64_t to, std::int64_t rows) {
     connect(from, to);
     tensors_.back().operand = std::min(tensors_.back().operand, 2);
     tensors_.back().value = rows > 0 ? 1 : 0;
     tensors_.back().rows = rows;
   }
-  /// A value that goes to the next step of a kernel.
+  /// Makes `rows` rows of kernel `from` an input of the next step of kernel `to`; 0: the whole
+  /// output.
   void hand_to_next_step(std::int64_t from, std::int64_t to, std::int64_t rows) {
     seams_.push_back({.from = KernelId(static_cast<std::size_t>(from - 1)),
                       .to = KernelId(static_cast<std::size_t>(to - 1)),

@@ -69,10 +69,10 @@ constexpr auto words(Spread) { return named<Spread>("tensor", "grid", "machine")
 
 enum class CommunicationType : std::uint8_t {
   AllReduce,              ///< moves `bytes` over the tensor dimensions, once per layer and sample
-  AllGather,              ///< likewise
-  PointToPoint,           ///< likewise
+  AllGather,              ///< as AllReduce
+  PointToPoint,           ///< as AllReduce
   GradientAllReduce,      ///< the kernel's sharded output, over the data dimensions, once per step
-  FlatGradientAllReduce,  ///< the same as one group at one bandwidth, the slowest or a given one
+  FlatGradientAllReduce,  ///< by one group at one bandwidth: the lowest, or a given one
   AllToAll,               ///< over all chips of a copy; each sends `bytes` in all
   Transpose,         ///< over all chips of a copy, of a tensor of `bytes` that is spread over them
   GridBroadcast,     ///< bytes / X over a link of dimension 1 of the grid
@@ -84,14 +84,14 @@ constexpr auto words(CommunicationType) {
                                   "transpose", "grid_broadcast", "grid_point_to_point");
 }
 
-/// Whether it exchanges the kernel's own output, whose size replaces `bytes`.
+/// Whether the communication is of the kernel's own output, whose size replaces `bytes`.
 constexpr bool is_gradient(CommunicationType type) {
   return type == CommunicationType::GradientAllReduce ||
          type == CommunicationType::FlatGradientAllReduce;
 }
 /// Whether all chips of a copy take part.
 constexpr bool is_of_machine(CommunicationType type) { return type >= CommunicationType::AllToAll; }
-/// Whether a group of chips may do it.
+/// Whether the communication may have a group of chips.
 constexpr bool may_have_group(CommunicationType type) {
   return type == CommunicationType::AllReduce || type == CommunicationType::AllGather ||
          type == CommunicationType::AllToAll;
@@ -141,11 +141,11 @@ struct Kernel {
   std::optional<Communication> second_communication = std::nullopt;
   /// Explicit memory traffic of all chips of a tensor group: each moves its share.
   Bytes sharded_memory{};
-  std::optional<Attention> attention = std::nullopt;  ///< of the kind Attention, and of no other
+  std::optional<Attention> attention = std::nullopt;  ///< if and only if the kind is Attention
   /// FLOP of an output element of an elementwise kernel, which do not count as FLOP of the
   /// model; 0: one FLOP, which counts.
   std::int64_t element_flops = 0;
-  /// Stored matrices of M x K, `outer` in use by a sample; 0: only `outer` are stored.
+  /// Number of stored matrices of M x K, of which a sample uses `outer`; 0: `outer` are stored.
   std::int64_t matrices = 0;
   /// Elements stored beside the matrices: the weight of a norm, biases.
   std::int64_t parameters = 0;
@@ -162,7 +162,7 @@ struct Kernel {
   std::int64_t coupled = 0;
   /// Factor on the time of its FLOP at the peak, beside the utilization.
   double slowness = 1.0;
-  /// Factor on its cycles, where these are counted.
+  /// Factor on the cycles of the kernel, if cycles are counted.
   double cycle_scale = 1.0;
   /// Whether arrays take a cycle for each row of an operand that stays in them.
   bool loads_arrays = false;

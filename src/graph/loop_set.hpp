@@ -19,7 +19,7 @@ inline constexpr std::size_t kLoops = 5;
 inline constexpr std::size_t kTensorAxes = 2;
 inline constexpr std::size_t kLoopPairs = kLoops * kLoops;
 
-/// Ordered as equally good shardings are preferred: those that leave the second axis alone come
+/// Ordered as equally good shardings are preferred: pairs that do not divide the second axis come
 /// first, in the order of `Loop`.
 struct LoopPair {
   std::array<Loop, kTensorAxes> loops{Loop::None, Loop::None};  ///< by axis

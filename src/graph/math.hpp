@@ -1,6 +1,6 @@
 #pragma once
-// The number formats in which kernels multiply and add.  The word of a workload counts the bytes
-// that move; both differ where weights of 4 bits are multiplied in 16.
+// The number formats in which kernels multiply and add.  The bytes that move follow from the word
+// of a workload instead: weights of 4 bits may be multiplied in 16 bits.
 
 #include <cstddef>
 #include <cstdint>

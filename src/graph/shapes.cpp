@@ -12,7 +12,8 @@
 namespace dfsearch {
 namespace {
 
-// Words of a part may have another size than words of the workload: masks, logits.
+// Greatest ratio between the words of a part of an output (masks, logits) and words of the
+// workload.
 constexpr double kMostWords = 16.0;
 
 struct Matrix {
@@ -33,7 +34,8 @@ bool is_power_of_two(double ratio) {
   return std::frexp(ratio, &exponent) == 0.5;
 }
 
-/// Whether the numbers of elements are equal in words of another size.
+/// Whether the ratio of `a` and `b` is a power of two within kMostWords: equal sizes in different
+/// words.
 bool are_other_words(double a, double b) {
   return a <= kMostWords * b && b <= kMostWords * a && is_power_of_two(a / b);
 }
@@ -42,25 +44,25 @@ bool is_elementwise(const Kernel& kernel) {
   return kernel.kind == KernelKind::Elementwise || kernel.kind == KernelKind::Elementwise2;
 }
 
-/// Whether `count` is `one` times `outer`, or times a divisor of it, as several may share one.
+/// Whether `count` is `one` times a divisor of `outer`: several of `outer` may share one operand.
 bool is_for_each(double count, double one, std::int64_t outer) {
   const std::int64_t shared_by = multiple(number(outer) * one, count);
   return shared_by > 0 && outer % shared_by == 0;
 }
 
-/// Whether `count` elements are `one`, or all of `outer`, in words of any size.
+/// Whether `count` lies between `one` and `outer` times `one`, for some allowed size of words.
 bool is_in_words(double count, double one, std::int64_t outer) {
   return count * kMostWords >= one && count <= kMostWords * number(outer) * one;
 }
 
-/// The allowed shapes of an operand of a product, for each of `outer`; none: any shape is allowed.
+/// The allowed shapes of an operand, for each of `outer` products; empty: any shape is allowed.
 std::vector<Matrix> operand_matrices(const Kernel& kernel, int operand) {
   const Matrix streamed{.rows = kernel.k, .columns = kernel.n, .name = "K x N"};
   if (kernel.kind == KernelKind::WeightGemm) return {streamed};
   if (kernel.kind == KernelKind::Gemm) {
     return {streamed, {.rows = kernel.m, .columns = kernel.k, .name = "M x K"}};
   }
-  // Keys may have values among them, and may belong to other tokens as well.
+  // The operand with the keys may also contain values, and keys of other tokens.
   return operand == 1 ? std::vector{streamed} : std::vector<Matrix>{};
 }
 
@@ -79,7 +81,7 @@ std::optional<std::string> wrong_product(const DataflowGraph& graph, const Tenso
   for (const TensorId t : graph.inputs(first.to)) {
     const Tensor& tensor = graph.tensor(t);
     if (tensor.operand != first.operand) continue;
-    if (t < id) return std::nullopt;  // an earlier one spoke for all
+    if (t < id) return std::nullopt;  // checked with the first tensor of the operand
     rows += number(graph.rows(t));
     elements += number(graph.rows(t)) * number(graph.kernel(tensor.from).n);
     has_parts = has_parts || tensor.rows > 0;
@@ -107,9 +109,9 @@ std::optional<std::string> wrong_product(const DataflowGraph& graph, const Tenso
          in_words(rows, elements / rows) + " elements, expected " + expected;
 }
 
-/// Rows may be the rows of the kernel, of one of `outer`, or of groups that are added up, or be
-/// repeated; parts may be masks or choices of any size.  Columns may be any: tokens are appended
-/// and dealt out.
+/// Allowed rows: the rows of the kernel, of one of `outer`, of groups that are added up, or
+/// repeated rows.  Parts may be masks or choices of any size.  Any number of columns is allowed,
+/// since tokens are appended to caches and dealt out to experts.
 std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tensor& tensor) {
   const Kernel& kernel = graph.kernel(tensor.to);
   const Kernel& from = graph.kernel(tensor.from);
@@ -130,7 +132,7 @@ std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tens
 RowUse use_of_elements(const Kernel& from, const Kernel& kernel, std::int64_t rows) {
   const std::int64_t own = kernel.outer * kernel.m;
   if (rows == own) return RowUse::Same;
-  // Experts have columns of their own.
+  // Rows of experts are added up although the numbers of columns differ.
   const bool has_groups =
       from.outer > 1 ? rows == from.outer * kernel.m : rows % kernel.m == 0 && from.n != kernel.n;
   if (kernel.outer == 1 && rows > kernel.m && has_groups) return RowUse::Summed;
@@ -140,7 +142,7 @@ RowUse use_of_elements(const Kernel& from, const Kernel& kernel, std::int64_t ro
   return is_same ? RowUse::Same : RowUse::All;
 }
 
-/// Products of heads, or of gradients of their weights.
+/// The use of an operand by products of heads, or by gradients of their weights.
 RowUse use_of_heads(const Kernel& from, const Kernel& kernel, const Tensor& tensor,
                     std::int64_t rows) {
   if (kernel.outer == 1) return RowUse::Same;
@@ -188,7 +190,7 @@ RowUse row_use(const DataflowGraph& graph, const Tensor& tensor) {
 std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId id) {
   const Tensor& tensor = graph.tensor(id);
   const Kernel& kernel = graph.kernel(tensor.to);
-  // Kernels spread over the whole machine work on blocks of a whole that shrinks.
+  // Kernels spread over the whole machine work on blocks of a matrix that shrinks.
   if (kernel.spread != Spread::Tensor || graph.kernel(tensor.from).spread != Spread::Tensor) {
     return std::nullopt;
   }

@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// Where the graph of a workload comes from: one of the generators of graph/workloads/, or
-/// a config that has it kernel by kernel.
+/// The source of the graph of a workload: one of the generators of graph/workloads/, or a config
+/// that lists the kernels.
 enum class WorkloadKind : std::uint8_t {
   LlmTraining,
   LlmPrefill,
@@ -33,7 +33,7 @@ constexpr bool is_dlrm(WorkloadKind kind) {
   return kind == WorkloadKind::DlrmTraining || kind == WorkloadKind::DlrmInference;
 }
 
-/// The use of all dimensions of the network, where the workload decides it.
+/// The use of all dimensions of the network, if the workload decides it.
 enum class NetworkUse : std::uint8_t {
   Free,    ///< decided by the system or the search
   Tensor,  ///< one copy of the work spread over all chips
@@ -43,9 +43,9 @@ constexpr auto words(NetworkUse) { return named<NetworkUse>("free", "tensor", "d
 
 /// A request to a served model, for its latency and rate (docs/model.md, section 7).
 struct Serving {
-  bool decode = false;      ///< true: a sample is one token that follows others; false: a prompt
+  bool decode = false;      ///< whether a sample is one token after others, not a prompt
   std::int64_t tokens = 1;  ///< tokens of a sample
-  Bytes boundary{};         ///< bytes of a request from stage to stage; tensor chips divide them
+  Bytes boundary{};  ///< bytes of a request from stage to stage, divided over the tensor chips
 
   friend bool operator==(const Serving&, const Serving&) = default;
 };

@@ -1,12 +1,11 @@
 // The graph of a recommendation model.
 //
-// A dense tower of equal MLPs runs on each chip's own samples (data
-// parallelism).  The embedding tables are too large for that and are spread
-// over the chips, so at the kernel where the pooled embeddings join the bottom
-// tower every chip reads its tables for the samples of all and sends each chip its
-// own: explicit memory traffic and an all-to-all over the whole machine.  The
-// backward pass sends the gradients of the embeddings back the same way, and
-// each MLP gets a weight update whose output is all-reduced over the replicas.
+// A dense tower of equal MLPs runs on each chip's own samples (data parallelism).  The embedding
+// tables are too large to be replicated and are spread over the chips.  At the kernel where the
+// pooled embeddings join the bottom tower, every chip reads its tables for the samples of all chips
+// and sends each chip the embeddings of its samples: explicit memory traffic and an all-to-all over
+// the whole machine.  The backward pass sends the gradients of the embeddings back the same way,
+// and each MLP gets a weight update whose output is all-reduced over the replicas.
 //
 // Nothing is tiled: a chip takes its local batch at once.  Kernels and tensors follow
 // docs/model.md, section 9.
@@ -68,8 +67,8 @@ DataflowGraph dlrm_training_graph(const DlrmShape& shape) {
   GraphBuilder graph;
   add_forward(graph, shape);
   add_backward(graph, shape);
-  // Kernel n + j is the backward kernel of MLP n + 1 - j, and 2n + j its update,
-  // which takes the output of the MLP before and the gradient of the MLP after.
+  // Kernel n + j is the backward kernel of MLP n + 1 - j, and kernel 2n + j is its update, with the
+  // output of the MLP before and the gradient of the MLP after as inputs.
   for (std::int64_t i = 1; i < n; ++i) graph.connect(i, i + 1);
   for (std::int64_t j = 1; j < n; ++j) graph.connect(n + j, n + j + 1);
   for (std::int64_t i = 1; i < n; ++i) graph.connect(i, 3 * n - i);

@@ -38,7 +38,7 @@ struct DlrmShape {
   std::int64_t top = 0;          ///< number of MLPs after the embeddings are joined
   std::int64_t local_batch = 0;  ///< samples of one chip at a time
   Bytes all_to_all{};            ///< bytes that one chip sends in the all-to-all of embeddings
-  Bytes memory{};                ///< bytes that it reads from tables or writes to them
+  Bytes memory{};                ///< bytes that one chip reads from tables or writes to them
 };
 
 /// The chain of bottom + top MLPs.
@@ -46,14 +46,14 @@ DataflowGraph dlrm_inference_graph(const DlrmShape& shape);
 /// Includes backward kernels and weight updates: three times the kernels.
 DataflowGraph dlrm_training_graph(const DlrmShape& shape);
 
-/// A language model of LSTM layers (docs/model.md, section 9).  Each is at least 1.
+/// A language model of LSTM layers (docs/model.md, section 9).  Each extent is at least 1.
 struct LstmShape {
   std::int64_t hidden = 1;  ///< width
   std::int64_t vocabulary = 1;
   std::int64_t layers = 1;
   std::int64_t steps = 1;        ///< tokens of a sequence
   std::int64_t local_batch = 1;  ///< sequences of one chip at a time
-  /// Products that wait for no step are done for all steps at once; else step by step.
+  /// Whether products that wait for no earlier step are computed for all steps at once.
   bool folded = true;
 };
 
@@ -69,8 +69,8 @@ DataflowGraph hpl_graph(std::int64_t n, std::int64_t block, std::int64_t iterati
 DataflowGraph fft_graph(std::int64_t length, std::int64_t radix, Bytes word);
 /// The side of the matrix: the whole part of the root of the length.
 std::int64_t fft_side(std::int64_t length);
-/// The real multiplications of a pass for a column and point, the K of its GEMM.  From radix 3 on
-/// it never falls when the radix grows; radix 2 has the depth of radix 4.
+/// The real multiplications of a pass for each column and point, which are the K of its GEMM.  From
+/// radix 3 on the number never falls when the radix grows; radix 2 has the number of radix 4.
 std::int64_t fft_depth(std::int64_t side, std::int64_t radix);
 
 }  // namespace dfsearch

@@ -9,11 +9,10 @@
 
 // The graph of High-Performance Linpack.
 //
-// A block LU factorization: iteration i factors a panel of `block` columns and
-// updates the square behind it, whose side shrinks by a block each time.  The
-// update dominates and stands for the iteration.  The matrix lies on a grid of X x Y
-// chips; the panel is broadcast along one side of the grid while rows are
-// swapped along the other, over different links and so at the same time.
+// A block LU factorization: iteration i factors a panel of `block` columns and updates the square
+// behind it, whose side shrinks by a block each time.  The update dominates, so it alone models the
+// iteration.  The matrix lies on a grid of X x Y chips; the panel is broadcast along one side of
+// the grid while rows are swapped along the other, over different links and so at the same time.
 //
 // The matrix lives in memory and passes through the chip in blocks of any size,
 // so SRAM is no limit.  Kernels follow docs/model.md, section 9.
@@ -46,7 +45,7 @@ DataflowGraph hpl_graph(std::int64_t n, std::int64_t block, std::int64_t iterati
 // multiplications, the K of a GEMM.  Columns are spread over all chips, so the
 // transposition is an all-to-all of the whole matrix.
 //
-// Like HPL it works in memory; see docs/model.md, section 9.
+// Like HPL, the FFT works in memory; see docs/model.md, section 9.
 
 std::int64_t fft_side(std::int64_t length) {
   auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(length)));

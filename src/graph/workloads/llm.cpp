@@ -1,11 +1,10 @@
 // The graph of one transformer layer.
 //
-// Every GEMM is written as output(M, N) = weight(M, K) x input(K, N) with the
-// sequence along N, so the sequence is the loop that is cut into tiles and
-// weights never are.  Attention runs per head: `outer` counts the heads.  The
-// backward pass mirrors the forward one (same weights, transposed), and each
-// weight gets an update, a GEMM that contracts over the sequence (tiled on K)
-// and whose output, the gradient, is all-reduced over the data dimensions.
+// Every GEMM is written as output(M, N) = weight(M, K) x input(K, N) with the sequence along N, so
+// the sequence is the loop that is cut into tiles and weights never are.  Attention runs per head:
+// `outer` counts the heads.  The backward pass mirrors the forward one (same weights, transposed),
+// and each weight gets an update: a GEMM that contracts over the sequence (tiled on K).  Its
+// output, the gradient, is all-reduced over the data dimensions.
 //
 // Kernel and tensor lists follow docs/model.md, section 9; the counts and the
 // FLOP are checked against published runs in tests/graph/workloads/machine_test.cpp.
@@ -82,8 +81,8 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
   for (const char* name : {"Q", "K", "V", "PROJ_GEMM", "FFN0", "FFN1"}) {
     layer.share_weight(name, std::string(name) + "_bwd");
   }
-  // The gradient comes first, so it is operand 1: 26-27 before 5-27, 26-28 before 8-28, 31 of 32
-  // and 33.
+  // The gradient comes first, so it is operand 1: 26-27 before 5-27, 26-28 before 8-28, and output
+  // 31 before the other inputs of 32 and 33.
   layer.connect(std::to_array<std::pair<int, int>>(
       {{19, 20}, {20, 21}, {21, 22}, {22, 23}, {23, 24}, {24, 25}, {25, 26}, {26, 27},
        {5, 27},  {26, 28}, {8, 28},  {27, 30}, {28, 29}, {30, 31}, {31, 32}, {31, 33},
@@ -92,8 +91,8 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
   for (const int gradient : {29, 34, 35}) layer.hand_over(gradient, 19);
 }
 
-/// A token's counterpart of the forward layer: rows of one element, and the
-/// caches, which stream through the chip with the new key and value appended.
+/// Adds the forward layer for one token: rows have one element, and the caches stream through the
+/// chip with the new key and value appended.
 void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
   const std::int64_t h = shape.hidden, a = shape.heads, d = shape.head_dim;
   const std::int64_t f = shape.mlp_width(), context = shape.sequence, tokens = context + 1;
@@ -133,8 +132,8 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
 
 }  // namespace
 
-// Rows of sums over columns: mean and variance, the maximum and the sum of exponentials, and the
-// sums in their derivatives.
+// Rows of intermediate results for each column: mean and variance, maximum and sum of exponentials,
+// and the sums in their derivatives.
 std::int64_t llm_coupled_rows(std::string_view kernel) {
   constexpr std::int64_t kNorm = 2, kSoftmax = 2, kSoftmaxBackward = 1;
   if (kernel == "SOFTMAX") return kSoftmax;

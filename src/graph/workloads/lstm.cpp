@@ -1,15 +1,16 @@
 // The graph of a language model of LSTM layers, with its backward pass.
 //
 // An embedding, layers of cells and a product with the vocabulary.  The four gates of a cell are
-// W x + U h: x is what the layer below computes at this step, h the cell's own output of the step
-// before.  So W x may be one GEMM over all steps (folded), but U h is a GEMM a step, and the cell
-// waits for it: both have steps, and h goes to the next one.  Backward likewise, from the last step
-// to the first.  Gradients of weights are one GEMM over all steps, after the last of them, and then
-// all-reduced (Hochreiter and Schmidhuber, 1997; Ardalani et al., "DeepFlow", figure 8).
+// the sum W x + U h: x is the output of the layer below at this step, h the output of the cell at
+// the step before.  So W x may be one GEMM over all steps (folded), but U h is a GEMM for each
+// step, for which the cell waits: both kernels have steps, and h goes to the next step.  The
+// backward pass is alike, from the last step to the first.  The gradient of a weight is one GEMM
+// over all steps, after the last step, and is then all-reduced (Hochreiter and Schmidhuber, 1997;
+// Ardalani et al., "DeepFlow", figure 8).
 //
-// A cell hands on its four gates to its backward kernel, and h, which is as long as one of them, to
-// all others.  It reads and writes its state beside that, and so does its backward kernel.  Kernels
-// and tensors follow docs/model.md, section 9.
+// A cell hands its four gates to its backward kernel, and h, which is as long as one gate, to all
+// other kernels.  It also reads and writes its state, and so does its backward kernel.  Kernels and
+// tensors follow docs/model.md, section 9.
 
 #include "graph/workloads/generators.hpp"
 
@@ -41,7 +42,8 @@ class LstmBuilder {
   }
 
  private:
-  /// An output that several kernels read: the number of its kernel, and rows of it, 0 for all.
+  /// An output that several kernels read: the number of its kernel, and the number of its rows, 0
+  /// for all.
   struct Value {
     std::int64_t kernel = 0;
     std::int64_t rows = 0;
@@ -52,7 +54,8 @@ class LstmBuilder {
     std::int64_t cell_bwd = 0;
   };
 
-  /// The number of the kernel that was added last, which waits for no step before.
+  /// Returns the number of the kernel that was added last.  The kernel does not wait for earlier
+  /// steps.
   std::int64_t free_of_steps(Kernel& kernel) {
     if (!shape_.folded) kernel.steps = shape_.steps;
     return graph_.size();
@@ -157,7 +160,7 @@ class LstmBuilder {
   const LstmShape& shape_;
   const std::int64_t gates_;
   const std::int64_t columns_;
-  const Bytes state_;  // of one cell, or its output, over all steps
+  const Bytes state_;  // of the state of a cell, or of its output, over all steps
   GraphBuilder graph_;
   std::vector<Layer> layers_;
   Value top_;

@@ -1,6 +1,6 @@
 #pragma once
-// A closed loop of users whose prompts pass on replicas of their own (docs/serving.md, section 4).
-// Times are seconds; counts of users are real numbers.
+// A closed loop of users with separate replicas for prefill (docs/serving.md, section 4).  Times
+// are seconds; counts of users are real numbers.
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 
 namespace dfsearch::serving {
 
-/// Returns a root of `excess`, which is `below` at `low` and `above` at `high`, of opposite signs,
-/// by regula falsi (Illinois).  There the value of `excess` is at most `tolerance` away from 0, or
-/// it is the high end of an interval without numbers inside.
+/// Returns a root of `excess` by regula falsi (Illinois).  `excess` is `below` at `low` and `above`
+/// at `high`, which have opposite signs.  At the returned number, `excess` is at most `tolerance`
+/// away from 0, or the number is the high end of an interval without numbers inside.
 template <class Excess>
 double rising_root(double low, double below, double high, double above, double tolerance,
                    const Excess& excess) {
@@ -33,31 +33,32 @@ double rising_root(double low, double below, double high, double above, double t
   return high;
 }
 
-/// The prefill of a loop, and all that requests pass beside decoding.
+/// The prefill of a loop, and the other times of requests outside of decoding.
 struct ApartLoop {
   double users = 1.0;
   double most = 0.0;      ///< requests a second that all parts of the deployment can serve
   double first = 0.0;     ///< seconds to the first token without any wait
   double batch = 1.0;     ///< prompts of a pass
-  double pass = 0.0;      ///< seconds of one
+  double pass = 0.0;      ///< seconds of a pass
   double capacity = 0.0;  ///< prompts a second
   double servers = 1.0;   ///< ranks that prefill
-  bool waits = true;      ///< prompts wait for a pass, which others take
+  bool waits = true;      ///< whether prompts wait for passes of other prompts
   double steps = 0.0;     ///< passes of a request that decodes
-  double places = 1.0;    ///< micro-batches that decode
+  double places = 1.0;    ///< number of micro-batches that decode
 
-  /// The seconds that a prompt waits on average for others: as in M/D/1, and no longer than if all
-  /// users came at once.
+  /// The mean seconds that a prompt waits for other prompts: the wait of M/D/1, but at most the
+  /// wait if all users came at once.
   [[nodiscard]] double wait(double rate) const {
     if (!waits) return 0.0;
     const double longest = std::max(users / servers - 1.0, 0.0) / 2.0 * pass;
     return std::min(mean_wait(std::min(rate / capacity, 1.0)) * pass / servers, longest);
   }
-  /// Users in the deployment, where `running` of a micro-batch decode.  Never falls with either.
+  /// Users in the deployment if `running` requests of a micro-batch decode.  Never falls if an
+  /// argument rises.
   [[nodiscard]] double held(double rate, double running) const {
     return prefilled(rate) + places * running;
   }
-  /// The users among them whose prompts wait or pass.
+  /// The users in the deployment whose prompts wait or are in prefill.
   [[nodiscard]] double prefilled(double rate) const {
     const double full = std::min(batch, std::max(users / servers, 1.0));
     return rate * (first + wait(rate)) + (full - 1.0) / 2.0 * servers;
@@ -65,20 +66,21 @@ struct ApartLoop {
 };
 
 struct ApartFigures {
-  double running = 0.0;     ///< of a micro-batch
+  double running = 0.0;     ///< requests of a micro-batch that decode
   double throughput = 0.0;  ///< requests a second
   double ttft = 0.0;
 };
 
-/// (21a): at most `slots` of a micro-batch decode; `iteration` is the time between two passes of a
-/// request for a number of them that is at least 1, and never falls with it.
+/// (21a): at most `slots` requests of a micro-batch decode.  `iteration(n)` is the time between two
+/// passes of a request if n >= 1 requests decode; it never falls with n.
 template <class Iteration>
 ApartFigures apart_loop(const ApartLoop& loop, double slots, const Iteration& iteration) {
   constexpr double kTolerance = 4e-16;
   const auto rate_of = [&](double running) {
     return loop.places * running / (loop.steps * iteration(std::max(running, 1.0)));
   };
-  // Running requests decide the throughput, unless nothing decodes.
+  // The running requests give the throughput; if nothing decodes, the throughput itself is the
+  // unknown.
   const bool decodes = loop.steps > 0.0;
   ApartFigures found;
   bool others_wait = true;
@@ -87,8 +89,8 @@ ApartFigures apart_loop(const ApartLoop& loop, double slots, const Iteration& it
     found.throughput = decodes ? rate_of(x) : x;
     return loop.held(found.throughput, found.running) - loop.users;
   };
-  // The loop without limits does not depend on them, so deployments that differ in these alone have
-  // the same figures.
+  // First, the loop is solved without its limits, so deployments that differ only in limits that do
+  // not bind have exactly the same figures.
   const double most = decodes ? loop.users / loop.places : loop.most;
   if (const double above = put(most); above > 0.0) {
     const double none = loop.held(0.0, 0.0) - loop.users;
@@ -104,7 +106,7 @@ ApartFigures apart_loop(const ApartLoop& loop, double slots, const Iteration& it
                     kTolerance * loop.most, [&](double x) { return rate_of(x) - loop.most; }));
     others_wait = true;
   }
-  // Little's law for those who do not decode, without the difference of two long times.
+  // Little's law for the users who do not decode, which avoids a difference of two long times.
   const double apart =
       others_wait ? loop.users - loop.places * found.running : loop.prefilled(found.throughput);
   found.ttft = apart / found.throughput;

@@ -1,5 +1,5 @@
-// The parts come from the pass of the replicas that decode; the levels from the same pass with the
-// constants of each level.
+// The parts of the memory come from the pass of the replicas that decode.  The bytes at each level
+// come from the figures of the deployment with the constants of the level.
 
 #include "model/serving/cache_room.hpp"
 
@@ -10,7 +10,8 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Bytes of the memory of both sides over what their pools may use, at a level.
+/// The memory of the fullest chip of both sides at a level, as its share of usable memory times the
+/// usable memory of the decode pool.
 double filled_at(Task task, const Deployment& deployment, memory::Level level) {
   task.level = level;
   const Figures figures = evaluate(task, deployment);

@@ -1,6 +1,6 @@
 #pragma once
-// The memory of a deployment by its parts, and the requests for which its caches have room, as
-// servers print them when they start (docs/serving.md, section 3).
+// The memory of a deployment by parts, and the number of requests that fit in its caches, as
+// servers print them at their start (docs/serving.md, section 3).
 
 #include <cstdint>
 #include <optional>
@@ -15,25 +15,26 @@ namespace dfsearch::serving {
 /// The fullest chip that decodes.
 struct CacheRoom {
   double weights = 0.0;     ///< bytes
-  double activation = 0.0;  ///< bytes of an iteration at its largest
-  double other = 0.0;       ///< bytes outside of the allocator, reserved, and of recorded graphs
-  double cache = 0.0;       ///< bytes that are left; 0: the rest fills the chip
-  std::int64_t tokens = 0;  ///< of a rank
+  double activation = 0.0;  ///< bytes of the largest iteration
+  double other = 0.0;       ///< bytes outside of the allocator, reserved bytes, and recorded graphs
+  double cache = 0.0;       ///< bytes left for caches; 0: the other parts fill the chip
+  std::int64_t tokens = 0;  ///< tokens of cache of a rank
   std::int64_t max_model_len = 0;
-  double requests = 0.0;  ///< of `max_model_len` tokens
-  /// Bytes that fill the usable share at each level, and the judgement, of an engine: the low end
-  /// of one without a known release is weights and caches alone, and the high one the typical one.
+  double requests = 0.0;  ///< requests of `max_model_len` tokens that fit
+  /// Used bytes at each level, compared with the usable share; nothing for ideal engines.  If the
+  /// release of the engine is unknown, the low level counts weights and caches alone, and the high
+  /// level is equal to the typical one.
   std::optional<memory::ByLevel<Bytes>> filled;
   memory::Verdict verdict = memory::Verdict::Fits;
-  bool is_guessed = false;  ///< the release of the engine of some role is not known
+  bool is_guessed = false;  ///< whether the release of the engine is unknown for some role
 
-  /// `guessed`, or the judgement.
+  /// "guessed", or the name of the verdict.
   [[nodiscard]] std::string_view verdict_word() const {
     return is_guessed ? "guessed" : name_of(verdict);
   }
 };
 
-/// The deployment has room on its chips (see has_room).
+/// The room for caches of a deployment whose roles pass has_room().
 CacheRoom cache_room(const Task& task, const Deployment& deployment);
 
 }  // namespace dfsearch::serving

@@ -1,7 +1,7 @@
-// Little's law gives the figures of a closed loop from the times of two iterations, without and
-// with prefill (Little, Operations Research 1961).  The share of the second is a fixed point that
-// does not depend on times.  Continuous batching: Yu et al., Orca, OSDI 2022; chunks of prefill:
-// Agrawal et al., Sarathi, 2023.
+// Little's law (Little, Operations Research 1961) gives the figures of a closed loop from the times
+// of two iterations, one without prefill and one with it.  The share of iterations with prefill is
+// a fixed point that does not depend on times.  Continuous batching: Yu et al., Orca, OSDI 2022;
+// chunks of prefill: Agrawal et al., Sarathi, 2023.
 
 #include "model/serving/closed_loop.hpp"
 
@@ -16,11 +16,11 @@ namespace {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
-/// Whether prompts come apart by chance: an output differs from the others by a token or more.
+/// Whether outputs differ enough, by a token or more, for prompts to arrive at random.
 bool differs(const Loop& loop) { return loop.spread * loop.means->steps >= 0.5; }
 
-/// The share of the iterations that take prefill along, 1 - exp(-ended), where `ended` requests end
-/// in one on average, by chance.
+/// The share of iterations with prefill, 1 - exp(-ended), if `ended` requests end at random in an
+/// iteration on average.
 struct Share {
   double ended = 0.0;
 
@@ -28,7 +28,7 @@ struct Share {
   [[nodiscard]] double rest() const { return std::exp(-ended); }
 };
 
-/// (16): iterations that a prompt costs where this share of all takes prefill along.
+/// (16): iterations that a prompt costs, for this share of iterations with prefill.
 double cost_of(const Loop& loop, double users, const Share& share, double chunk) {
   const double least = std::max(loop.least_cost(chunk), 1.0 / users);
   const double steps = loop.steps(), turns = loop.turns(chunk);
@@ -45,13 +45,13 @@ double filling_of(const Loop& loop, double users, const Share& share, double cos
   const double apart = std::min(1.0, 2.0 * loop.spread);
   if (apart == 0.0) return alone;
   const double part = (users - 1.0) / users * std::min(1.0, loop.least_cost(chunk) / cost);
-  const double left = 1.0 - part + part * share.rest();  // of a load
+  const double left = 1.0 - part + part * share.rest();  // share of the capacity that is free
   return left > 0.0 ? alone + apart * (1.0 - left) / (2.0 * left) : kEndless;
 }
 
 constexpr Share kAllTake{kEndless};
 
-/// (16b): all iterations take prefill along, which feeds all requests that decode.
+/// (16b): all iterations have prefill, which limits the number of requests that decode.
 void set_pace(const Loop& loop, double users, LoopMix& mix) {
   const double steps = loop.steps();
   mix.share = 1.0;
@@ -60,7 +60,7 @@ void set_pace(const Loop& loop, double users, LoopMix& mix) {
     mix.decoding = steps * loop.budget / (loop.means->fresh + steps * loop.checked);
     mix.chunk = loop.chunk_beside(mix.decoding);
   }
-  // With a budget the chunk grows as fewer decode.
+  // If there is a budget, the chunk grows as fewer requests decode.
   constexpr int kMost = 100;
   for (int i = 0; i < kMost; ++i) {
     mix.cost = cost_of(loop, users, kAllTake, mix.chunk);
@@ -80,7 +80,7 @@ double Loop::chunk_beside(double requests) const {
 
 double Loop::padding(double requests) const {
   if (!graphs) return 0.0;
-  // A product of reals may be a bit more than its whole number.
+  // Rounding may make a product slightly larger than the whole number that it should be.
   constexpr double kNone = 1e-9;
   const double tokens = checked * requests;
   for (const std::int64_t size : *graphs) {
@@ -98,9 +98,9 @@ double Loop::turns(double of_chunk) const {
 LoopMix mix_of(const Loop& loop, double users) {
   LoopMix mix{.decoding = users};
   const double steps = loop.steps();
-  // The share that follows from `share`, less `share` itself.
+  // The share of iterations with prefill that follows from `share`, minus `share`.
   const auto excess_of = [&](const Share& share) {
-    // With a budget the chunk depends on how many decode, and that on the chunk.
+    // If there is a budget, the chunk and the number of requests that decode depend on each other.
     constexpr int kMost = 200;
     for (int i = 0; i < kMost; ++i) {
       const double before = mix.decoding;
@@ -137,28 +137,28 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
   LoopFigures found{.users = users, .mix = mix_of(loop, users)};
   auto& [share, cost, filling, decoding, chunk, ranks, is_paced] = found.mix;
   const double steps = loop.steps();
-  // (18a): some rank prefills in more iterations than each one does.
-  const double others = std::pow(1.0 - share, loop.ranks - 1.0);  // in which no other one does
+  // (18a): the share of iterations in which some rank prefills exceeds the share of a single rank.
+  const double others = std::pow(1.0 - share, loop.ranks - 1.0);  // no other rank prefills
   const double any = 1.0 - others * (1.0 - share);
   ranks = any > 0.0 ? loop.ranks * share / any : 1.0;
   found.mixed = times.mixed(decoding, cost, chunk, ranks);
-  double longer = 0.0;  // the decoding of a request
+  double longer = 0.0;  // seconds added to the decoding of a request
   if (steps == 0.0) {
     found.throughput = 1.0 / (cost * found.mixed);
   } else {
     found.decode = times.padded(users, loop.padding(users));
-    const double beside = std::min(cost * decoding / steps, 1.0);  // of its tokens
+    const double beside = std::min(cost * decoding / steps, 1.0);  // share of its tokens
     found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
     const double alone = others * found.decode + (1.0 - others) * found.mixed;
     const double mean = ((1.0 - beside) * alone + beside * found.mixed) / loop.gained;
     found.tpot = mean;
-    // An iteration that gives a request a token decodes that request at least.
+    // An iteration that gives a request a token takes at least the time to decode that one request.
     if (mean < found.decode / loop.gained) {
       found.tpot = std::max(mean, times.padded(1.0, loop.padding(1.0)) / loop.gained);
     }
     longer = loop.means->steps * (found.tpot - mean);
   }
-  // Little's law, (18), for those in prefill, which avoids a difference of two long times.
+  // Little's law, (18), for the requests in prefill, which avoids a difference of two long times.
   found.ttft = cost * (users - decoding) * found.mixed - longer;
   return found;
 }
@@ -172,15 +172,15 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
   const double most = std::min(users, slots);
   LoopFigures high = served_loop(loop, times, most);
   if (most + high.throughput * answer <= users) {
-    high.ttft += (users - most) / high.throughput;  // for a slot, and outside of the engine
+    high.ttft += (users - most) / high.throughput;  // waiting, and outside of the engine
     return high;
   }
   const auto excess_of = [&](const LoopFigures& of) {
     return of.users + of.throughput * answer - users;
   };
   const double tolerance = 4e-16 * users;
-  // All that are served have the most throughput, unless iterations are recorded; so no fewer users
-  // are inside than these.
+  // Unless iterations are recorded, the throughput is greatest if all users are served.  This gives
+  // a lower bound on the users in the engine.
   const double least = loop.graphs ? 1.0 : std::max(users - high.throughput * answer, 1.0);
   LoopFigures low = served_loop(loop, times, least);
   if (least > 1.0 && excess_of(low) > tolerance) low = served_loop(loop, times, 1.0);
@@ -188,8 +188,9 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
     low.throughput = users / (1.0 / low.throughput + answer);
     return with_answer(low);
   }
-  // The users in the engine and those who read their answer are all.  Recorded iterations make the
-  // throughput jump, so their padding counts for the times alone.
+  // The users in the engine and the users outside of it must add up to all users.  Padding to
+  // recorded sizes makes the throughput jump, so it counts only for the times, not for this
+  // equation.
   Loop plain = loop;
   plain.graphs = nullptr;
   if (loop.graphs) {
@@ -207,7 +208,8 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
   }
   if (loop.graphs || found.users != inside) found = served_loop(loop, times, inside);
   if (!loop.graphs) return with_answer(found);
-  // Little's law: padded iterations serve less, and the others wait for a slot or read.
+  // Little's law: padded iterations serve fewer requests, and other users wait for a slot or are
+  // outside of the engine.
   found.ttft += (users - inside) / found.throughput;
   return found;
 }
@@ -216,7 +218,7 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
                       double answer) {
   LoopFigures found;
   const double steps = loop.steps();
-  double pass = times.decode(1.0);  // a mean iteration of a request that decodes
+  double pass = times.decode(1.0);  // mean iteration of a request that decodes
   double share = 0.0;
   found.mixed = pass;
   const auto never = [&] {
@@ -228,15 +230,15 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
     const double running = rate * steps * pass;
     const double chunk = loop.chunk_beside(running), least = loop.least_cost(chunk);
     const double turns = loop.turns(chunk);
-    found.users = 1.0 + running;  // that a running request sees
+    found.users = 1.0 + running;  // as a running request sees them
     found.decode = times.decode(found.users);
     double cost = 0.0;
     if (turns > 1.0) {
-      // The last chunk of a prompt is shared if another prompt waits.
+      // The last chunk of a prompt is shared with the next prompt if one waits.
       const double waits = std::min(rate * least * found.mixed, 1.0);
       cost = turns + waits * (least - turns);
     } else {
-      // Prompts that come in one iteration share the next: a chain of two states.
+      // Prompts that arrive in the same iteration share the next one: a Markov chain of two states.
       const double after_mixed = -std::expm1(-rate * found.mixed);
       const double after_decode = -std::expm1(-rate * found.decode);
       const double mixed = after_decode / (1.0 - after_mixed + after_decode);
@@ -244,12 +246,12 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
       cost = std::max(least, mixed / (rate * mean));
     }
     const double load = rate * std::max(cost, least) * found.mixed;
-    // Prompts that wait fill their iterations, and each takes its least part of one.
+    // Prompts that wait fill their iterations, so each takes the least part of an iteration.
     const double filled = steps > 0.0 ? found.mixed : times.mixed(0.0, least, chunk, loop.ranks);
     const double served = least * filled, busy = rate * served;
     if (!(std::max(load, busy) < 1.0)) return never();
     found.wait = busy / (2.0 * (1.0 - busy)) * served;
-    // The rest of a full iteration that runs is a part of the time below if nothing decodes.
+    // If nothing decodes, the time below already contains the remainder of the running iteration.
     if (steps == 0.0) found.wait -= busy / 2.0 * std::min(served, filled);
     double next = pass, decoding = 0.0;
     if (steps > 0.0) {
@@ -273,14 +275,14 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
   const double turns = loop.turns(found.mix.chunk);
   found.tpot = steps > 0.0 ? pass / loop.gained : 0.0;
   const double running = rate * steps * pass;
-  // A prompt that comes while an iteration runs waits for its end.
+  // A prompt that arrives while an iteration runs waits for the end of the iteration.
   const double mean = (1.0 - share) * found.decode + share * found.mixed;
   const double square =
       (1.0 - share) * found.decode * found.decode + share * found.mixed * found.mixed;
   const double prefill = turns * found.mixed;
   found.ttft = -std::expm1(-running - rate * prefill) * square / (2.0 * mean) + found.wait +
                prefill + answer;
-  const double held = prefill + loop.means->steps * found.tpot;  // a slot
+  const double held = prefill + loop.means->steps * found.tpot;  // time in a slot
   const double count = static_cast<double>(slots), busy = rate * held / count;
   if (!(busy < 1.0)) found.ttft = kEndless;
   if (busy < 1.0) found.ttft += waiting_share(slots, busy) * held / (2.0 * count * (1.0 - busy));

@@ -13,11 +13,11 @@ namespace dfsearch::serving {
 
 constexpr double real(std::int64_t count) { return static_cast<double>(count); }
 
-/// Functions that never fall in real numbers may fall by this share as they are computed: sums of
-/// at most some hundred terms, each rounded to one part in 2^53.
+/// Functions that never fall in exact arithmetic may fall by this share by rounding: they are sums
+/// of at most some hundred terms, each rounded to one part in 2^53.
 inline constexpr double kRounding = 1e-12;
 
-/// How a replica holds the model on `chips()` chips of a pool.
+/// The division of the model over the `chips()` chips of a replica.
 struct Structure {
   std::size_t pool = 0;
   std::int64_t tensor = 1;
@@ -25,7 +25,7 @@ struct Structure {
   std::int64_t attention_data = 1;  ///< ranks of `tensor` chips with requests of their own
   std::int64_t expert = 1;          ///< ways that experts are spread over the chips of a stage
   std::size_t precision = 0;        ///< index into the precisions of the task, equal for both sides
-  std::int64_t redundant_experts = 0;  ///< copies of experts beside them
+  std::int64_t redundant_experts = 0;  ///< additional copies of experts
   std::int64_t sub_batches = 1;        ///< 2: one computes while the other is on the network
 
   [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
@@ -33,13 +33,13 @@ struct Structure {
   friend auto operator<=>(const Structure&, const Structure&) = default;
 };
 
-/// Equal replicas.
+/// Equal replicas that serve one role.
 struct Role {
   Structure structure;
   std::int64_t replicas = 1;
-  std::int64_t chunk = 0;  ///< tokens of prefill in a mixed iteration; of Aggregated
-  std::int64_t batch = 1;  ///< requests of a rank and micro-batch
-  std::int64_t depth = 0;  ///< drafted levels; of roles that decode
+  std::int64_t chunk = 0;  ///< tokens of prefill in a mixed iteration, for Aggregated
+  std::int64_t batch = 1;  ///< requests of each rank and micro-batch
+  std::int64_t depth = 0;  ///< drafted levels, for roles that decode
 
   [[nodiscard]] std::int64_t chips() const { return replicas * structure.chips(); }
   friend auto operator<=>(const Role&, const Role&) = default;
@@ -48,8 +48,8 @@ struct Role {
 /// Compared in the order of preference among equally good deployments.
 struct Deployment {
   Mode mode = Mode::Aggregated;
-  Role prefill;  ///< of Disaggregated
-  Role decode;   ///< of Aggregated: all replicas
+  Role prefill;  ///< for Disaggregated
+  Role decode;   ///< all replicas for Aggregated
 
   friend auto operator<=>(const Deployment&, const Deployment&) = default;
 };
@@ -82,15 +82,15 @@ struct Figures {
   double ttft_99 = 0.0;  ///< approximate TTFT of the 99th percentile; only `evaluate` computes it
   double tpot = 0.0;
   double e2e = 0.0;
-  double iteration = 0.0;        ///< of a request that decodes: all stages
+  double iteration = 0.0;        ///< time of a pass through all stages, without prefill
   double mixed_iteration = 0.0;  ///< the same with a chunk of prefill
   double mixed_share = 0.0;
-  double tokens_per_step = 1.0;  ///< that a pass with speculation gains
+  double tokens_per_step = 1.0;  ///< tokens that a pass with speculation yields
   double prefill_pass = 0.0;
   double prefill_capacity = 0.0;
   double decode_capacity = 0.0;
   double transfer_capacity = 0.0;
-  double transfer = 0.0;  ///< of a cache from pool to pool
+  double transfer = 0.0;  ///< time to send a cache from pool to pool
   double capacity = 0.0;
   double requests_per_s = 0.0;  ///< the capacity, or the requested rate
   double in_flight = 0.0;
@@ -105,8 +105,8 @@ struct Figures {
   double dollars_per_mtoken_total = 0.0;  ///< of input and output
   double joule_per_token = 0.0;
   double edp = 0.0;     ///< joules of a request times its time end to end
-  Energy energy;        ///< for a token, of pools whose energies count; the lowest clock
-  BrokenLimits broken;  ///< none: it is feasible
+  Energy energy;        ///< for a token, of pools whose energies count; lowest clock of these
+  BrokenLimits broken;  ///< empty if the deployment is feasible
 
   [[nodiscard]] double tokens_per_s_per_chip() const {
     return tokens_per_s / static_cast<double>(chips);
@@ -120,8 +120,8 @@ inline bool above(double seconds, const std::optional<Seconds>& limit) {
   return limit && seconds > limit->in_base_units();
 }
 
-/// The value of the objective for these figures, above 0; less is better: a rate counts as seconds
-/// for each token.
+/// The value of the objective for these figures, above 0.  Less is better, so a rate counts as
+/// seconds for each token.
 double value_of(Objective objective, FrontAxis axis, const Figures& figures);
 
 }  // namespace dfsearch::serving

@@ -18,7 +18,7 @@ constexpr double kGolden = 0.382;
 
 double expert_imbalance(std::int64_t count, std::int64_t ranks, std::int64_t copies,
                         double exponent) {
-  // Popular experts lie anywhere: steps of about the golden section, which meet all of them.
+  // Places of popular experts: steps of about the golden section, which reach every place once.
   std::int64_t step = static_cast<std::int64_t>(kGolden * static_cast<double>(count)) | 1;
   while (std::gcd(step, count) != 1) step += 2;
   std::vector<double> load(static_cast<std::size_t>(count));
@@ -32,7 +32,7 @@ double expert_imbalance(std::int64_t count, std::int64_t ranks, std::int64_t cop
   if (copies == 0) {
     for (std::size_t k = 0; k < load.size(); ++k) of_rank[k / room] += load[k];
   } else {
-    // The most load of a copy, of equal ones the first expert.
+    // The expert with the most load for each copy first; ties go to the first expert.
     std::priority_queue<std::pair<double, std::ptrdiff_t>> fullest;
     std::vector<double> slots(load.size(), 1.0);
     for (std::size_t k = 0; k < load.size(); ++k) {

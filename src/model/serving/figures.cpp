@@ -12,8 +12,9 @@
 namespace dfsearch::serving {
 namespace {
 
-/// The time to the first token that 99 of 100 requests keep: their wait replaces the mean wait.
-/// Only requests that arrive at random, in an open loop, wait so.
+/// The time to the first token that 99 of 100 requests do not exceed: the wait of the 99th
+/// percentile replaces the mean wait.  This applies only to requests that arrive at random in an
+/// open loop.
 double ttft_of_99(const Task& task, const Means& means, double ttft, double mean,
                   std::int64_t servers, double load, double service) {
   if (task.wait == Wait::None || task.concurrency || !(mean > 0.0)) return ttft;
@@ -21,14 +22,14 @@ double ttft_of_99(const Task& task, const Means& means, double ttft, double mean
   return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
 }
 
-/// Chips of a pool with one role, and the work of them for a request.
+/// The chips of a pool with one role, and their work for a request.
 struct RoleChips {
   const Pool& pool;
   double chips;
   EnergyWork work;
 };
 
-/// Adds the energy for a token: of work and idling, or the constant power of a pool.
+/// Adds the energy for a token, from work and idling or from the constant power of a pool.
 // docs/energy.md (9)
 void add_energy(const Means& means, std::initializer_list<RoleChips> roles, Figures& figures) {
   double power = 0.0;
@@ -55,7 +56,7 @@ void finish(const Task& task, const Means& means, double price, Figures& figures
   const double served = figures.requests_per_s;
   figures.e2e = figures.ttft + means.steps * figures.tpot;
   figures.tokens_per_s = served * means.output;
-  const double dollars = price / 3600.0;  // a second
+  const double dollars = price / 3600.0;  // dollars a second
   figures.dollars_per_mtoken = dollars / figures.tokens_per_s * 1e6;
   figures.dollars_per_mtoken_total = dollars / (served * (means.input + means.output)) * 1e6;
 }
@@ -190,7 +191,8 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
       prefilling.batch == prefilling.most_batch && decoding.batch == decoding.most_batch;
   if (task.concurrency) {
     figures.transfer = handover.transfer;
-    // An interval is bounded by the fastest prefill and the most slots in it, and by the opposite.
+    // The fastest prefill with the most slots, and the slowest prefill with the fewest slots, bound
+    // all deployments of an interval.
     const auto loop_of = [&](double latency, double period, double prefills, double most,
                              std::int64_t prompts, std::int64_t slots) {
       const ApartLoop loop{.users = *task.concurrency,
@@ -226,7 +228,7 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
   } else {
     double load = task.rate.value_or(least) / figures.prefill_capacity;
     if (!is_one && !task.rate) {
-      // Prefill that sets the pace is as busy as it may be, at any batch.
+      // At any batch, if prefill sets the pace, it is as busy as the utilization allows.
       const double others = std::min(task.utilization.decode * y * decoding.least_capacity,
                                      figures.transfer_capacity);
       load = std::min(task.utilization.prefill, others / figures.prefill_capacity);

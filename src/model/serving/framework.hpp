@@ -1,6 +1,6 @@
 #pragma once
-// Deployments that vLLM (0.11), SGLang (0.5) and TensorRT-LLM (1.0) cannot run, by their arguments
-// and the combinations that they refuse.
+// Deployments that vLLM (0.11), SGLang (0.5) and TensorRT-LLM (1.0) cannot run, because an argument
+// is missing or a combination is refused.
 
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace dfsearch::serving {
 
 /// The reasons for which the framework refuses replicas of this structure, chunk and depth.  All
-/// frameworks can serve aggregated and disaggregated.
+/// frameworks support both modes, aggregated and disaggregated.
 inline std::vector<std::string_view> unsupported_features(Framework framework, const Role& role,
                                                           Drafting drafting) {
   const Structure& s = role.structure;

@@ -1,6 +1,6 @@
-// Every partition of a chain is an interval of it, so the best cuts are a shortest path over the
-// places between kernels (for chains of tasks: Bokhari, IEEE Transactions on Computers 1988).  The
-// layers of a pass on machines that run fused kernels are such chains.
+// Every partition is an interval of the chain, so the best cuts are a shortest path over the
+// positions between kernels (for chains of tasks: Bokhari, IEEE Transactions on Computers 1988).
+// The layers of a pass on machines that run fused kernels are such chains.
 
 #include "model/serving/fused_chain.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 PartTimes time_of(const FusedKernel& sums, Overlap overlap) {
   PartTimes parts{};
   of(parts, Part::Products) = sums.products;
-  // Values of other partitions come and go beside the weights.
+  // Values from and to other partitions share the memory bandwidth with the weights.
   of(parts, Part::Weights) = sums.weights + sums.in + sums.out;
   of(parts, Part::Cache) = sums.cache;
   of(parts, Part::Network) = sums.network;
@@ -42,7 +42,7 @@ PartTimes least_fused(const std::vector<FusedKernel>& chain, Bytes sram, Overlap
     double time = std::numeric_limits<double>::infinity();
     PartTimes parts{};
   };
-  std::vector<Rest> from(chain.size() + 1);  // the kernels from here on
+  std::vector<Rest> from(chain.size() + 1);  // by index: the best cuts of all kernels from there on
   from.back().time = 0.0;
   for (std::size_t first = chain.size(); first-- > 0;) {
     FusedKernel sums;
@@ -54,7 +54,7 @@ PartTimes least_fused(const std::vector<FusedKernel>& chain, Bytes sram, Overlap
       sums.network += kernel.network;
       sums.bytes += kernel.bytes;
       if (last > first && Bytes(sums.bytes) > sram) break;
-      // The layer before and the layer after it are on the same chip.
+      // Values from the layer before and to the layer after stay on the chip.
       sums.in = first > 0 ? chain[first].in : 0.0;
       sums.out = last + 1 < chain.size() ? kernel.out : 0.0;
       const PartTimes own = time_of(sums, overlap);
@@ -77,7 +77,8 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, const PassWork& work
     const Product& product = layer.products[i];
     const bool is_last = i == layer.last_of_attention;
     if (is_last) {
-      // Attention reads the output of the product before it, and makes the input of this one.
+      // Attention reads the output of the product before it, and computes the input of this
+      // product.
       chain.push_back({.products = scores.decode + scores.prefill,
                        .cache = scores.decode_cache + scores.prefill_cache,
                        .in = layer.products[i - 1].out * tokens,

@@ -1,6 +1,7 @@
 #pragma once
-// The kernels of a layer on a chip with dataflow: a chain, cut into partitions that run one after
-// the other, each all of its kernels at once (docs/serving.md, section 4).
+// The kernels of a layer on a chip with dataflow: a chain, which is cut into partitions.
+// Partitions run one after the other; the kernels of a partition run at once (docs/serving.md,
+// section 4).
 
 #include <array>
 #include <cstddef>
@@ -28,13 +29,13 @@ struct FusedKernel {
   double weights = 0.0;
   double cache = 0.0;
   double network = 0.0;
-  double in = 0.0, out = 0.0;  ///< of memory, where its neighbour is in another partition
-  double bytes = 0.0;          ///< of its weight
+  double in = 0.0, out = 0.0;  ///< of memory traffic, if the neighbour is in another partition
+  double bytes = 0.0;          ///< bytes of its weight
 };
 
-/// The least time of all cuts: the weights of a partition of several kernels fit the SRAM, a kernel
-/// alone may read its weight in pieces.  What hides behind something longer has no time of its own.
-/// Of equal cuts that with the longest first partitions.
+/// The parts of the least time of all cuts.  The weights of a partition of several kernels must fit
+/// in the SRAM; a kernel alone may read its weight in pieces.  A part that is hidden behind a
+/// longer one counts 0.  Ties go to the cut with the longest first partitions.
 PartTimes least_fused(const std::vector<FusedKernel>& chain, Bytes sram, Overlap overlap);
 
 }  // namespace dfsearch::serving

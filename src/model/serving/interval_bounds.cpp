@@ -1,5 +1,5 @@
-// Bounds of all batches between two, (24a) to (24f), and of all deployments, (26) to (28) of
-// docs/serving.md, with their proofs there.
+// Bounds of all batches between two batches, (24a) to (24f), and of all deployments, (26) to (28).
+// The equations and their proofs are in docs/serving.md.
 
 #include <algorithm>
 #include <limits>
@@ -11,8 +11,8 @@
 
 namespace dfsearch::serving {
 
-/// Arithmetic and exchanges of a request are the same in any batch; its share of the weights is
-/// least in the largest one.
+/// The arithmetic and exchanges of a request are the same in any batch.  Its share of the weights
+/// is least in the largest batch.
 // docs/energy.md (10)
 EnergyWork Decoder::least_work(std::int64_t batch) const {
   if (!energy_) return {};
@@ -48,13 +48,12 @@ double Decoder::least_ttft(const Decoding& decoding) const {
 }
 
 double Decoder::least_time(PassWork work) const {
-  work.all_tokens = work.tokens();  // of one rank, the others may be empty
+  work.all_tokens = work.tokens();  // tokens of one rank, since other ranks may be empty
   const PassTime time = pass_.time(work);
   return std::min(time.latency, real(structure_.pipeline) * time.period);
 }
 
-// (24f): a micro-batch with a user has one request at least; a job may run less than one on
-// average.
+// (24f): a micro-batch with a user has at least one request; a job may run fewer on average.
 double Decoder::least_tpot_of_any_load() const {
   if (means_.steps == 0.0) return 0.0;
   const double p = real(structure_.pipeline);
@@ -69,7 +68,8 @@ double Decoder::least_ttft_of_any_load() const {
   const double turns = loop_.budget > 0.0 ? 1.0 : loop_.turns(loop_.chunk);
   const double mixed = least_time(work(0.0, 1.0 / turns, loop_.chunk));
   if (!task_.concurrency || means_.steps == 0.0) return turns * mixed + answer;
-  // (17) may raise decoding to the time of one request, and takes as much from the prefill.
+  // (17) may raise the time of decoding to the time of one request, and shortens the prefill by as
+  // much.
   const double one = gain_.gained * least_tpot_of_any_load();
   PassWork most = work(1.0, 0.0, 0.0);
   most.prefill.tokens = loop_.padding(1.0);
@@ -83,7 +83,7 @@ double Decoder::least_ttft_of_any_load() const {
 }
 
 double Decoder::most_capacity(const Decoding& low, const Decoding& high) const {
-  // Claim 2: the time for a request that decodes is least at the high end.
+  // Claim 2: the time divided by the requests that decode is least at the high end.
   const double least = high.least_iteration;
   const double alone = loop_.steps() > 0.0 ? loop_.steps() * least / high.users : 0.0;
   const double more = high.mix.cost * std::max(low.least_mixed - least, 0.0);
@@ -97,7 +97,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.margin = kRounding;
   least.capacity = high.capacity;
   least.least_work = high.least_work;
-  // A deployment between both has a slot for each user.
+  // Each deployment between the two has a slot for each user.
   const bool has_users = task_.concurrency || task_.num_requests;
   if (is_loaded() && has_users && low.users == high.users) return least;
   if (chunk_ == 0) return least;
@@ -114,7 +114,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
     least.ttft = p * low.least_mixed * (cost * requests + std::max(cost, 1.0)) / 2.0 +
                  pool_.engine.answer.in_base_units();
   } else {
-    // More slots answer sooner.
+    // More slots never answer later.
     if (task_.rate) least.in_flight = 0.0;
     least.ttft = high.ttft - high.burst;
     if (task_.rounds) {
@@ -128,7 +128,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.least_capacity = 0.0;
   double most = most_capacity(low, high);
   if (task_.concurrency) most *= std::min(1.0, high.in_flight / (ranks * p));
-  // The capacities of both ends hold for any number of replicas.
+  // The capacities of both ends are bounds for any number of replicas.
   if (loop_.graphs || task_.num_requests) most = std::max({most, low.capacity, high.capacity});
   if (!task_.rate) least.capacity = most;
   return least;
@@ -146,8 +146,8 @@ Prefilling Prefiller::between(const Prefilling& low, const Prefilling& high) con
   return least;
 }
 
-// The chips of a replica share its weights, its cache and its products at best evenly, and the
-// network costs nothing: the rest is the least time of one chip.
+// A lower bound: the chips of a replica share weights, cache and products evenly, and the network
+// takes no time.  The times of one chip then give the bound.
 
 double least_of_request(const Task& task, const Means& means, FrontAxis axis, double tpot) {
   double gained = 1.0;
@@ -168,7 +168,7 @@ double least_of_request(const Task& task, const Means& means, FrontAxis axis, do
       prefill = std::min(prefill, weight * (least.token * means.fresh + least.pairs));
       decoding =
           std::min(decoding, weight * means.steps * (least.token + least.head + least.context));
-      // Requests for each chip that it can read the cache of in time, and hold.
+      // Requests for each chip whose caches the chip can read in time, and can hold.
       const double read = (tpot * gained - least.host - least.weights / chips) / least.cache;
       const double room = pool.usable().in_base_units() - pool.engine.reserved.in_base_units() -
                           pass.weights(0) / chips;

@@ -1,6 +1,7 @@
-// Generations of requests fill the slots one after the other, each as fast as its prompts pass;
-// while one fills them the one before drains.  What runs is then piecewise linear in the
-// iterations, and the time of a piece is the mean of a few of its iterations (a midpoint rule).
+// Generations of requests fill the slots one after the other, each as fast as its prompts are
+// processed.  While one generation fills the slots, the generation before drains.  The number of
+// running requests is then piecewise linear in the iterations.  The time of an iteration is
+// averaged over a few points of each piece (midpoint rule).
 
 #include "model/serving/job.hpp"
 
@@ -12,10 +13,10 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Generations that are written out; if there are more, one in the middle stands for the rest.
+/// Most generations that are modelled one by one; if there are more, one stands for all others.
 constexpr std::size_t kWritten = 5;
-constexpr std::size_t kRepeated = 2;  ///< the one that stands for these
-constexpr int kPoints = 5;            ///< of a piece
+constexpr std::size_t kRepeated = 2;  ///< index of the generation that stands for others
+constexpr int kPoints = 5;            ///< points of each piece
 
 class Generations {
  public:
@@ -25,7 +26,7 @@ class Generations {
         steps_(steps),
         life_(steps > 0.0 ? steps + std::max(cost, 1.0) : 0.0),
         cost_(cost) {
-    // A rest of rounding is no generation.
+    // A remainder from rounding is no generation.
     constexpr double kNone = 1e-9;
     const double all = std::max(std::ceil(requests / slots - kNone), 1.0);
     const double last = requests - (all - 1.0) * slots;
@@ -38,10 +39,10 @@ class Generations {
     }
   }
 
-  /// The number of requests with their first token; repeats are left out.
+  /// The number of requests that have their first token, without repeated generations.
   [[nodiscard]] double started(double iteration) const { return done(iteration, 0.0); }
   [[nodiscard]] double ended(double iteration) const { return done(iteration, life_); }
-  /// The sum over requests of their iterations before this one, from the first token on.
+  /// The number of iterations since the first token, up to `iteration`, summed over the requests.
   [[nodiscard]] double decoded(double iteration) const {
     double sum = 0.0;
     for (std::size_t j = 0; j < count_; ++j) {
@@ -57,7 +58,7 @@ class Generations {
     }
     return false;
   }
-  /// Calls `add` with the first and last iteration of each piece, in their order.
+  /// Calls `add` with the first and last iteration of each piece, in ascending order.
   template <class Add>
   void each_piece(const Add& add) const {
     std::array<double, 4 * kWritten> ends{};
@@ -73,13 +74,13 @@ class Generations {
       if (ends[i] > ends[i - 1]) add(ends[i - 1], ends[i]);
     }
   }
-  /// How often more than once the iterations of a piece come.
+  /// The number of additional times that the iterations of a piece occur.
   [[nodiscard]] double repeats(double iteration) const {
     const bool is_middle =
         repeats_ > 0.0 && start_[kRepeated] <= iteration && iteration < start_[kRepeated + 1];
     return is_middle ? repeats_ : 0.0;
   }
-  /// Requests of all repeats that wait at an iteration, summed over the times that it comes.
+  /// Waiting requests of all repeated generations, summed over the occurrences of an iteration.
   [[nodiscard]] double waiting_of_repeats(double iteration) const {
     if (repeats_ == 0.0 || iteration >= start_[kRepeated + 1]) return 0.0;
     const double all = repeats_ * slots_;
@@ -92,13 +93,13 @@ class Generations {
   }
 
  private:
-  /// The sum over `size` requests of the time since the end of the iteration with their first
-  /// token, or of the last one of a prompt that takes several.
+  /// The time since the end of the iteration with the first token, summed over `size` requests.  If
+  /// a prompt takes several iterations, the first token comes at the end of the last one.
   [[nodiscard]] double after_prompts(double size, double since) const {
     if (since <= 0.0) return 0.0;
     const double step = std::max(cost_, 1.0), of_step = step / cost_;
     const double steps = std::floor(size / of_step);
-    const double last = cost_ > 1.0 ? cost_ * size : (steps + 1.0) * step;  // of a part of a step
+    const double last = cost_ > 1.0 ? cost_ * size : (steps + 1.0) * step;  // end of a partial step
     const double past = std::min(steps, std::floor(since / step));
     return of_step * past * (since - step * (past + 1.0) / 2.0) +
            (size - steps * of_step) * std::max(since - last, 0.0);
@@ -117,7 +118,7 @@ class Generations {
   std::array<double, kWritten> start_{}, size_{};
 };
 
-/// Iterations of one kind: how many, their requests that decode and their seconds.
+/// Iterations of one kind: their number, the sum of requests that decode, and the seconds.
 struct Tally {
   double iterations = 0.0, decoding = 0.0, seconds = 0.0;
 
@@ -139,7 +140,7 @@ LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, doubl
   const Generations generations(requests, found.users, steps, mix.cost);
   Tally plain, filling;
   double held = 0.0,
-         waited = 0.0;  // request-seconds after the first token, and before it
+         waited = 0.0;  // request-seconds after the first token (held) and before it (waited)
   const double written = generations.written();
   generations.each_piece([&](double first, double last) {
     const double middle = (first + last) / 2.0;
@@ -167,8 +168,8 @@ LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, doubl
   found.makespan = plain.seconds + filling.seconds;
   found.throughput = requests / found.makespan;
   found.tpot = steps > 0.0 ? held / (requests * loop.means->steps) : 0.0;
-  // A first token comes at the end of its iteration, or of the last one of a prompt that takes
-  // several; `started` rises from their beginning.
+  // A first token comes at the end of the last iteration of its prompt, but `started` rises from
+  // the beginning of the prompt on; the second summand corrects this.
   found.ttft = waited / requests + std::max(mix.cost, 1.0) / 2.0 * filling.mean(&Tally::seconds);
   found.running = plain.mean(&Tally::decoding);
   mix.decoding = filling.mean(&Tally::decoding);

@@ -1,4 +1,4 @@
-// (10) and (11) of docs/serving.md.  What goes over a link is a matter of the topology's row.
+// (10) and (11) of docs/serving.md.  The row of a topology gives the amounts on a link.
 
 #include "model/serving/links.hpp"
 
@@ -20,7 +20,7 @@ double Links::rate(const NetworkDimension& dimension) const {
   return dimension.bandwidth.in_base_units() * pool_.engine.shares.network;
 }
 
-/// Directions of the links that a gather uses: two of a whole ring of a torus.
+/// Number of link directions that a gather uses: two on a whole ring of a torus, otherwise one.
 double Links::ways(const NetworkDimension& dimension, double members) {
   const bool is_whole = members == static_cast<double>(dimension.degree.value_or(0));
   const bool is_ring = dimension.topology == Topology::Ring && is_whole && members > 2.0;
@@ -54,7 +54,7 @@ LinkTime Links::all_to_all(std::int64_t members, double leaving) const {
   double inner = 1.0;
   for (const auto& [dimension, n] : parts(members)) {
     const TopologyRow& row = row_of(dimension->topology);
-    // A ring: as one direction sends it, or as its bisection lets it pass.
+    // The greater of two limits: the bytes that a chip sends in one direction, and the bisection.
     const double share = std::max(row.gathered(n), row.exchanged(n));
     time.fixed += row.gather_hops(n) * dimension->latency.in_base_units();
     const double sent = inner > 1.0 ? leaving : 1.0;

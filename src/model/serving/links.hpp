@@ -22,12 +22,12 @@ class Links {
 
   /// Whether a group of `members` chips fills each dimension that it reaches beyond.
   [[nodiscard]] bool holds(std::int64_t members) const;
-  /// For the bytes that are reduced.
+  /// The time of an all-reduce, for each byte of the reduced value.
   [[nodiscard]] LinkTime all_reduce(std::int64_t members) const;
-  /// For the bytes that a member sends; a share `leaving` of them goes beyond the innermost
-  /// dimension.
+  /// The time of an all-to-all, for each byte that a member sends; a share `leaving` of the bytes
+  /// leaves the innermost dimension.
   [[nodiscard]] LinkTime all_to_all(std::int64_t members, double leaving = 1.0) const;
-  /// The number of groups of the innermost dimension that contain members.
+  /// The number of groups of the innermost dimension over which `members` chips extend.
   [[nodiscard]] std::int64_t groups(std::int64_t members) const;
   [[nodiscard]] LinkTime hop(std::int64_t stage_chips) const;
 

@@ -9,24 +9,25 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Greatest requests of a replica in each class of load; larger loads are in the last.
+/// Greatest number of requests of a replica in each class of load; larger loads are in the last
+/// class.
 constexpr std::int64_t kRequests[] = {64, 256, 1'000'000'000};
 constexpr std::int64_t kNode = 8;  ///< chips
-constexpr std::int64_t kFew = 3;   ///< fewer rows get a caution
-constexpr double kOff = 0.2;       ///< a mean error that a report states
+constexpr std::int64_t kFew = 3;   ///< a class with fewer rows gets a caution
+constexpr double kOff = 0.2;       ///< a class with a larger mean error gets a caution
 
 std::int64_t step_of(std::int64_t requests) {
   return std::lower_bound(std::begin(kRequests), std::end(kRequests) - 1, requests) -
          std::begin(kRequests);
 }
 
-/// 4 for less than 8, and so on.
+/// Bits of a format in its class: formats of less than 8 bits count as 4.
 std::int64_t bits_of(Number number) {
   const double bytes = bytes_of(number);
   return bytes < 1.0 ? 4 : std::llround(8.0 * bytes);
 }
 
-/// Distance of two classes: a different kind counts most, a step of the load least.
+/// Distance of two classes: a different kind counts most, the next class of load least.
 int distance(const MeasuredClass& a, const MeasuredClass& b) {
   int sum = static_cast<int>(std::abs(step_of(a.requests) - step_of(b.requests)));
   if (a.bits != b.bits) sum += 2;

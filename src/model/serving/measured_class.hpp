@@ -1,6 +1,6 @@
 #pragma once
-// The errors of the predictions of an engine: the classes of deployments that were
-// measured with it, and the error of each (docs/serving.md, section 8).
+// The errors of predictions for an engine: classes of measured deployments, and the error of each
+// class (docs/serving.md, section 8).
 
 #include <string>
 
@@ -9,24 +9,24 @@
 
 namespace dfsearch::serving {
 
-/// The class of a deployment with these figures, without rows.
+/// The class of a deployment with these figures; it has no rows yet.
 MeasuredClass class_of(const Task& task, const Deployment& deployment, const Figures& figures);
 
-/// Whether a row of the second class is one of the first.
+/// Whether both classes contain the same deployments.
 bool is_same_class(const MeasuredClass& a, const MeasuredClass& b);
 
-/// The class of the engine that differs least, or null if nothing was measured with it.
+/// The class of the engine that is nearest to `to`; null if nothing was measured with the engine.
 const MeasuredClass* nearest_class(const Engine& engine, const MeasuredClass& to);
 
-/// Adds a prediction to the class: of a time per token, or of a job's throughput with its sign
-/// turned.
+/// Adds the error of a prediction to a class: the error of a time per token, or minus the error of
+/// the throughput of a job.
 void add_error(double error, MeasuredClass& to);
 
-/// The words of a class: "experts in 4 bits, ranks of requests, up to 256 at once".
+/// The text of a class: "experts in 4 bits, ranks of requests, up to 256 at once".
 std::string text_of(const MeasuredClass& of);
 
-/// A sentence on deployments of this class where few were measured, or some far off, or none;
-/// empty: enough were, or the engine states nothing that was measured.
+/// A caution if no or few deployments of this class were measured, or if errors were large.  Empty
+/// otherwise, and for an ideal engine without measurements.
 std::string doubt_of(const Engine& engine, const MeasuredClass& of);
 
 }  // namespace dfsearch::serving

@@ -27,8 +27,8 @@ Module module_of(LinearRole role) {
   }
 }
 
-/// Additional elements of convolved inputs that all chips store together, if there are more chips
-/// than groups of a scan, so that several chips have a copy of one group.
+/// Additional elements of convolved inputs on all chips together.  If there are more chips than
+/// groups of a scan, several chips have copies of one group.
 double repeated(const LayerForm& form, double t) {
   double channels = 0.0;
   for (const Block& scan : form.scans) {
@@ -51,7 +51,7 @@ LayerKinds::LayerKinds(const Transformer& model) : model_(model) {
     if (has_experts ? !model.experts : model.dense_layers() == 0) continue;
     for (const std::int64_t window : {std::int64_t{0}, model.window}) {
       if (window == 0 && !own_.empty() && own_.back().has_experts == has_experts)
-        continue;  // there is none
+        continue;  // the model has no window
       LayerForm& form = own_.emplace_back();
       form.view = model.seeing(window);
       form.has_attention = true;
@@ -80,7 +80,7 @@ FormCounts LayerKinds::counts(std::int64_t begin, std::int64_t end) const {
 }
 
 Pass::Layer Pass::layer_of(const LayerForm& form, const Views& views, const Links& links) const {
-  constexpr double kWord = 2.0;  // bytes of an element of norms, and by default of routers
+  constexpr double kWord = 2.0;  // bytes of an element of a norm, and by default of a router
   Layer layer;
   layer.beside = form.vectors * kWord;
   layer.seen = views.index_of(form.seen());
@@ -101,7 +101,7 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Views& views, const Link
                           (form.makes_values ? real(form.view.value_dim) : 0.0);
       add_products(attention_products(form.view, t, made), Module::Attention, layer);
       layer.last_of_attention = layer.products.size() - 1;
-      // The layer reads the cache of the one whose keys it has.
+      // The layer reads the cache of the layer whose keys it uses, and has no cache of its own.
       if (!form.makes_keys) layer.attention.cached = 0.0;
     }
   }
@@ -129,8 +129,8 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Views& views, const Link
   return layer;
 }
 
-/// One short vector is key and value, and each chip has a copy of it; a compressed vector stands
-/// for `rate` tokens.
+/// Adds compressed attention.  One short vector is both key and value, and each chip has a copy of
+/// it; a compressed vector stands for `rate` tokens.
 void Pass::add_compressed(const LayerForm& form, Layer& layer) const {
   Transformer view = form.view;
   view.latent = LatentAttention{.key_value_rank = form.view.head_dim, .rope_dim = 0};
@@ -163,7 +163,7 @@ Pass::Scan Pass::scan_of(const LayerForm& form) const {
   scan.bytes = bytes_of_states(form, precision_.state, t);
   scan.state = 2.0 * scan.bytes / reading;
   scan.start = form.scans.empty() ? 0.0 : shares.start.in_base_units();
-  // Scores of an index have 8 bits, and every chip has all of them.
+  // Scores of an index are computed in 8 bits, and every chip computes all of them.
   const double of_8_bits = pool_.peak_of(Number::Fp8).in_base_units();
   scan.pair = form.index_pair / (of_8_bits * shares.index);
   const double keys = form.index_cache * bytes_of(precision_.cache) / reading;
@@ -179,7 +179,7 @@ void Pass::put_scan(const Scan& scan, const PassWork& work, PartTimes& parts) co
   of(parts, Part::Host) += scan.start;
 }
 
-/// Tokens of a page, which has the bytes of the largest state of a layer; 0: no pages.
+/// Tokens of a page, whose bytes hold the largest state of a layer; 0: no pages.
 double Pass::page_tokens() const {
   if (!pool_.server || !has_pages(pool_.server->release)) return 0.0;
   const double cell = last_kind().attention.cached;

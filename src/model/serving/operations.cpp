@@ -1,4 +1,4 @@
-// The kernels of a pass one by one, beside the time that the chip's peaks would allow: a roofline
+// The kernels of a pass one by one, compared with the time at the peaks of the chip: a roofline
 // (Williams, Waterman and Patterson, Communications of the ACM 52, 2009).
 
 #include <fmt/format.h>
@@ -11,13 +11,13 @@
 namespace dfsearch::serving {
 namespace {
 
-/// The key of the share of the peak that products of this format reach.
+/// The key of the engine that states the share of the peak for products in this format.
 std::string_view matrix_key(const Shares& shares, Number number) {
   if (bytes_of(number) < 1.0 && shares.matrix_4bit) return "matrix_4bit";
   return bytes_of(number) == 1.0 && shares.matrix_8bit ? "matrix_8bit" : "matrix";
 }
 
-/// The time of the longer of two resources, and the time at their peaks.
+/// The time of the longer of two resources, and the share of it that the peaks would take.
 struct Longest {
   double seconds, reached;
   bool is_compute;
@@ -38,7 +38,7 @@ void add(Operation operation, std::vector<Operation>& list) {
     list.push_back(std::move(operation));
     return;
   }
-  // Layers that see a window and layers that see all.
+  // Merges layers that see a window with layers that see all tokens.
   const double seconds = same->seconds + operation.seconds;
   same->reached = (same->reached * same->seconds + operation.reached * operation.seconds) / seconds;
   same->count += operation.count;

@@ -1,6 +1,7 @@
-// A pass is a list of kernels, each as long as its FLOP or its bytes, whichever is longer: an
-// affine function of the batch, or the larger of two.  Sums of such functions never fall and are
-// never steeper than proportional, which the search builds on (docs/serving.md, section 6).
+// A pass is a list of kernels.  Each takes the time of its FLOP or of its bytes, whichever is
+// longer: an affine function of the batch, or the larger of two.  Sums of such functions never
+// fall, and never rise faster than in proportion to the batch.  The search depends on both
+// (docs/serving.md, section 6).
 
 #include "model/serving/pass.hpp"
 
@@ -13,7 +14,7 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Values of the cache of a token and layer on one of t chips.
+/// Values that a token adds to the cache of a layer on one of t chips.
 double cached_values(const Transformer& model, double t) {
   if (model.latent) return real(model.latent->key_value_rank + model.latent->rope_dim);
   return std::max(real(model.kv_heads) / t, 1.0) * real(model.head_dim + model.value_dim);
@@ -21,7 +22,7 @@ double cached_values(const Transformer& model, double t) {
 
 }  // namespace
 
-/// The products of one of t chips.
+/// The products of attention on one of t chips.
 std::vector<Pass::Size> Pass::attention_products(const Transformer& model, double t, double made) {
   const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
   const double v = real(model.value_dim);
@@ -137,7 +138,7 @@ void Pass::add_products(const std::vector<Size>& list, Module module, Layer& lay
   }
 }
 
-/// (8): what attention of one of t chips takes.
+/// (8): the times of attention on one of t chips.
 Pass::Attention Pass::attention_of(const Transformer& model) const {
   const double t = real(structure_.tensor);
   const Shares& shares = pool_.engine.shares;
@@ -160,7 +161,7 @@ Pass::Attention Pass::attention_of(const Transformer& model) const {
   return attention;
 }
 
-/// (9): one product of all experts of a rank.
+/// (9): adds the experts of a rank, as one product.
 void Pass::add_experts(const Transformer& model, const Links& links, Layer& layer) const {
   const dfsearch::Experts& experts = *model.experts;
   const Shares& shares = pool_.engine.shares;
@@ -168,7 +169,7 @@ void Pass::add_experts(const Transformer& model, const Links& links, Layer& laye
   const double count = real(experts.count), used = real(experts.used);
   const double t = real(structure_.tensor), e = real(structure_.expert);
   const double slots = (count + real(structure_.redundant_experts)) / e;  // of a rank
-  const double sharing = real(structure_.stage_chips()) / e;              // chips of one expert
+  const double sharing = real(structure_.stage_chips()) / e;  // chips that share an expert
   const double matrices = real(model.mlp_matrices());
   const double weight = bytes_of(precision_.weights_of(Module::Experts));
   const Number products = pool_.multiplied(precision_.products_of(Module::Experts));
@@ -182,7 +183,7 @@ void Pass::add_experts(const Transformer& model, const Links& links, Layer& laye
     add_products(mlp_products(model, real(experts.shared) * real(experts.mlp) / t), Module::Shared,
                  layer);
   }
-  const double own = matrices * in * real(experts.mlp) / sharing;  // parameters of an expert
+  const double own = matrices * in * real(experts.mlp) / sharing;  // of an expert on a chip
   layer.has_experts = true;
   layer.experts.ranks = real(structure_.attention_data);
   double imbalance = structure_.expert > 1 ? experts.imbalance : 1.0;
@@ -204,7 +205,7 @@ void Pass::add_experts(const Transformer& model, const Links& links, Layer& laye
   add_exchange(model, links, layer);
 }
 
-/// (9a): the tokens on their way to experts and back.
+/// (9a): adds the exchange of tokens with the ranks of their experts.
 void Pass::add_exchange(const Transformer& model, const Links& links, Layer& layer) const {
   const double h = real(model.experts->latent > 0 ? model.experts->latent : model.hidden),
                sent = bytes_of(precision_.communication);
@@ -216,12 +217,12 @@ void Pass::add_exchange(const Transformer& model, const Links& links, Layer& lay
   };
   const std::int64_t stage = structure_.stage_chips();
   if (structure_.attention_data == 1) {
-    // Tensor ranks hold the same tokens, wherever the experts are.
+    // All tensor ranks have the same tokens, so no tokens are sent to experts.
     if (stage > 1) add(links.all_reduce(stage), h * sent, layer.network_all);
     return;
   }
   if (structure_.expert == 1 || pool_.engine.exchange == Exchange::Gather) {
-    // Each half of an all-reduce: all ranks get all tokens, and add up their parts.
+    // All ranks get all tokens, and then add up their parts: the two halves of an all-reduce.
     LinkTime half = links.all_reduce(stage);
     half = {.fixed = half.fixed / 2.0, .per_byte = half.per_byte / 2.0};
     add(half, h * dispatch, layer.network_all);
@@ -231,7 +232,7 @@ void Pass::add_exchange(const Transformer& model, const Links& links, Layer& lay
   const double used = real(model.experts->used), chosen = std::min(used, real(structure_.expert));
   double leaving = 1.0;
   if (pool_.engine.dispatch == Dispatch::PerNode) {
-    // Groups that some expert of a token is in, if all are as likely.
+    // Mean number of groups with experts of a token, if all groups are equally likely.
     const double groups = real(links.groups(structure_.expert));
     const double hit = groups * (1.0 - std::pow(1.0 - 1.0 / groups, used));
     const double most = pool_.engine.node_limit ? real(*pool_.engine.node_limit) : hit;
@@ -331,7 +332,7 @@ PassWork half_of(PassWork work) {
 
 }  // namespace
 
-/// (8), or (8a): halves of the batch take turns.
+/// (8), or (8a) if two halves of the batch take turns.
 PartTimes Pass::parts_of(const Stage& stage, const PassWork& work, LayerTimes& known,
                          LayerTimes& of_half) const {
   PartTimes parts{};

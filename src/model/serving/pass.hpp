@@ -1,6 +1,6 @@
 #pragma once
-// One pass of the model through the stages of a replica: its time and its memory, as functions of
-// the batch whose coefficients are found once for a structure.
+// One pass of the model through the stages of a replica: its time and memory as functions of the
+// batch.  The coefficients are computed once for each structure.
 
 #include <array>
 #include <cmath>
@@ -18,50 +18,50 @@
 
 namespace dfsearch::serving {
 
-/// Tokens of a rank in one pass.
+/// The work of a rank in one pass.
 struct PassWork {
-  double requests = 0.0;           ///< that decode
-  double tokens_of_request = 1.0;  ///< of each of them: more than one are checked drafts
+  double requests = 0.0;           ///< requests that decode
+  double tokens_of_request = 1.0;  ///< tokens of each request; more than one: drafts are checked
   double all_tokens = 0.0;         ///< tokens of all ranks of a stage; 0: each rank has the same
   PrefillWork prefill;
 
   [[nodiscard]] double tokens() const { return requests * tokens_of_request + prefill.tokens; }
 };
 
-/// Seconds until the next pass may begin, and until this one ends.
+/// Seconds until the next pass may begin, and until this pass ends.
 struct PassTime {
   double period = 0.0;
   double latency = 0.0;
 };
 
-/// A kind of kernels of a pass, all of them together.
+/// All kernels of one kind in a pass.
 struct Operation {
   std::string name;
   double count = 0.0;     ///< of kernels
   double seconds = 0.0;   ///< of all
-  double reached = 0.0;   ///< share of the roofline; 0: no work of a chip
-  std::string rate = {};  ///< the key of the engine that the time comes from
+  double reached = 0.0;   ///< share of the roofline; 0: not a kernel of a chip
+  std::string rate = {};  ///< key of the engine from which the time follows
 };
 
 /// Seconds on one chip that holds all of the model; each of m chips takes at least an m-th of them.
 struct LeastTimes {
-  double host = 0.0;     ///< of a pass, which is not shared
+  double host = 0.0;     ///< of a pass; more chips do not reduce it
   double weights = 0.0;  ///< to read the weights of one token
   double cache = 0.0;    ///< to read the cache of a request
   double token = 0.0;    ///< products of a token without the head
-  double head = 0.0;     ///< its product
+  double head = 0.0;     ///< product of the head for a token
   double context = 0.0;  ///< products of attention for a token that decodes
-  double pairs = 0.0;    ///< for the prefill of a request
+  double pairs = 0.0;    ///< products of attention for the prefill of a request
 };
 
-/// The kinds of layers of a model: of a model of equal layers those without and with experts, that
-/// see all tokens or a window.  Refers to the model.
+/// The kinds of layers of a model.  A transformer of equal layers may have four: without or with
+/// experts, seeing all tokens or a window.  Refers to the model.
 class LayerKinds {
  public:
   explicit LayerKinds(const Transformer& model);
 
   [[nodiscard]] const std::vector<LayerForm>& forms() const;
-  /// The layers of each kind from `begin` to before `end`.
+  /// The layers of each kind in [begin, end).
   [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -69,48 +69,50 @@ class LayerKinds {
   std::vector<LayerForm> own_;
 };
 
-/// Immutable; any thread.
+/// The coefficients of a structure.  Immutable; any thread may use it.
 class Pass {
  public:
-  /// The degrees of the structure fit heads, layers, experts and links (see legal()).
+  /// The structure must be legal().
   Pass(const Task& task, const Transformer& model, const Means& means, const Structure& structure);
 
-  /// (5) to (8) of docs/serving.md.  Never falls if any number of the work rises.
+  /// (5) to (8) of docs/serving.md.  The time never falls if a number of `work` rises.
   [[nodiscard]] PassTime time(const PassWork& work) const;
-  /// The parts of the slowest stage, or of all stages; their sum is the period or the latency.
+  /// The parts of the time of the slowest stage or, if `of_all`, of all stages.  Their sum is the
+  /// period or the latency.
   [[nodiscard]] PartTimes parts(const PassWork& work, bool of_all) const;
-  /// The kernels of the slowest stage, in the order of a pass, where they run one by one.
+  /// The kernels of the slowest stage, in the order of a pass, if kernels run one by one.
   [[nodiscard]] std::vector<Operation> operations(const PassWork& work) const;
-  /// Seconds of one more layer of this model and the head for one token of each request, with a
-  /// product that joins the token and the last output of the model: multi-token prediction.
+  /// Seconds of a layer for multi-token prediction, for one token of each request: a layer like the
+  /// last ones, the head, and a product that joins the token and the last output of the model.
   [[nodiscard]] double prediction_layer(double requests) const;
 
-  /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work, `drafts` of
-  /// the passes that draft.
+  /// (14): bytes of the fullest chip, for the caches `cached` of `requests` requests, the values of
+  /// `tokens` tokens in work, and `drafts` bytes of drafting.
   [[nodiscard]] double memory(double requests, const Cached& cached, double tokens,
                               double drafts) const;
-  /// Its parts; the cache is the room for it.
+  /// The parts of the memory of the fullest chip; `cache` is the room for caches.
   [[nodiscard]] ServerMemory parts_of_memory(double requests, const Cached& cached, double tokens,
                                              double drafts) const;
-  /// Needs a structure of one chip.
+  /// The structure must have one chip.
   [[nodiscard]] LeastTimes least_times() const;
-  /// Bytes of the weights of a stage, and of a prediction layer.
+  /// Bytes of the weights of a stage on a chip; `prediction_weights`: of a prediction layer.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
-  /// Whether some layer has to be cut into partitions, whose cuts may change with the work.
+  /// Whether some layer has to be cut into partitions; the cuts may depend on the work.
   [[nodiscard]] bool is_cut() const;
-  /// Bytes of the cache of a request on a chip that has all layers, and in a prediction layer.
+  /// Bytes of the cache of a request on a chip that has all layers; `prediction_cached_bytes`: in a
+  /// prediction layer.
   [[nodiscard]] double cached_bytes(const Cached& cached) const;
   [[nodiscard]] double prediction_cached_bytes(const Cached& cached) const {
     return cached.tokens[last_kind().held] * last_kind().attention.cached;
   }
-  /// The cached bytes as a server holds them, in whole pages (14c).
+  /// The cached bytes in whole pages, as a server allocates them (14c).
   [[nodiscard]] double held_bytes(const Cached& cached) const;
-  /// Bytes of the states of a request, in the stage that has most.
+  /// Bytes of the states of a request in the stage with most of them.
   [[nodiscard]] double state_bytes() const;
 
  private:
-  /// A product: the longer of its FLOP and its bytes.
+  /// A product takes the longer of the times of its FLOP and of its bytes.
   struct Product {
     double compute;  ///< seconds for a token
     double weights;  ///< seconds for the weight
@@ -122,15 +124,15 @@ class Pass {
     [[nodiscard]] double values() const { return in + out; }
   };
   struct Experts {
-    double rows_of_token = 0.0;  ///< of a rank of experts, for each token of the stage
+    double rows_of_token = 0.0;  ///< rows of a rank of experts for each token of the stage
     double compute = 0.0;        ///< seconds for one row
-    double in = 0.0, out = 0.0;  ///< seconds for its values
-    double weights = 0.0;        ///< seconds for all experts of a rank
+    double in = 0.0, out = 0.0;  ///< seconds for the values of a row
+    double weights = 0.0;        ///< seconds for the weights of all experts of a rank
     double bytes = 0.0;          ///< of the experts of a rank
-    double padding = 0.0;        ///< rows that fill up tiles, if a token uses each expert of a rank
-    double log_miss = 0.0;       ///< ln(1 - k/E)
-    double ranks = 1.0;          ///< of requests
-    double chance = 0.0;         ///< rows beyond the mean of a rank, over its root
+    double padding = 0.0;        ///< rows that fill up tiles if every expert of the rank is used
+    double log_miss = 0.0;       ///< ln(1 - k/E) for k of E experts that a token uses
+    double ranks = 1.0;          ///< ranks with requests of their own
+    double chance = 0.0;  ///< rows of the fullest rank beyond the mean, over the root of the mean
 
     /// Rows of the fullest rank of experts.
     [[nodiscard]] double rows(double all_tokens) const {
@@ -138,7 +140,7 @@ class Pass {
       return mean + chance * std::sqrt(mean);
     }
 
-    /// The share of the experts that some of the tokens use.
+    /// The share of the experts that at least one of the tokens uses.
     [[nodiscard]] double hit(double all_tokens) const { return -std::expm1(log_miss * all_tokens); }
     [[nodiscard]] double products(double all_tokens) const {
       return compute * (rows(all_tokens) + hit(all_tokens) * padding);
@@ -147,17 +149,17 @@ class Pass {
       return work.all_tokens > 0.0 ? work.all_tokens : work.tokens() * ranks;
     }
   };
-  /// Attention of a layer; zero where it has none.
+  /// Attention of a layer; all 0 if the layer has no attention.
   struct Attention {
     std::array<double, kSights> decode_compute{};  ///< seconds for a token of a request
     std::array<double, kSights> decode_cache{};    ///< seconds for a request
-    double prefill_compute = 0.0;                  ///< seconds for a pair
-    double prefill_cache = 0.0;                    ///< seconds for an entry
+    double prefill_compute = 0.0;                  ///< seconds for a pair of a query and a key
+    double prefill_cache = 0.0;                    ///< seconds for an entry of the cache
     double cached = 0.0;                           ///< bytes of a token
 
     void scale(double factor);
   };
-  /// Blocks with a state, and scores of an index, (6a).
+  /// (6a): blocks with a state, and scores of an index.
   struct Scan {
     double token = 0.0;         ///< seconds for a token of a prompt
     double state = 0.0;         ///< seconds to read and write the states of a request
@@ -173,42 +175,43 @@ class Pass {
     bool has_experts = false;
     Experts experts;
     double host = 0.0;
-    LinkTime reduce;       ///< after attention, for each token of a rank
-    LinkTime network;      ///< after the rest
-    LinkTime network_all;  ///< after the rest, for each token of the stage
+    LinkTime reduce;       ///< exchange after attention, for each token of a rank
+    LinkTime network;      ///< exchange after the MLP or experts, for each token of a rank
+    LinkTime network_all;  ///< exchange after the MLP or experts, for each token of the stage
     double weights = 0.0;  ///< bytes
     double beside = 0.0;   ///< further bytes that a server holds: of norms, and of routers
     Attention attention;
-    Attention far;  ///< to compressed keys, by tokens that they stand for
+    Attention far;  ///< attention to compressed keys, by the tokens that the keys stand for
     Scan scan;
-    std::size_t seen = kAll;      ///< the view of attention
-    std::size_t held = kAll;      ///< of the tokens in the cache
-    std::size_t seen_far = kAll;  ///< of compressed keys
+    std::size_t seen = kAll;      ///< view of attention, as an index into Views
+    std::size_t held = kAll;      ///< view of the tokens in the cache
+    std::size_t seen_far = kAll;  ///< view of compressed keys
 
     [[nodiscard]] double cached() const { return attention.cached + far.cached; }
   };
   struct Stage {
-    FormCounts layers{};  ///< by their kind
+    FormCounts layers{};  ///< number of layers of each kind
     bool is_last = false;
     double weights = 0.0;  ///< bytes
     double held = 0.0;     ///< bytes that a server holds for them
-    bool repeats = false;  ///< takes the time of the stage before
+    bool repeats = false;  ///< the stage is equal to the stage before, and takes its time
   };
-  /// Times of a layer of each kind that some stage has, found once for all stages.
+  /// Times of a layer of each kind, computed once for all stages.
   using LayerTimes = std::array<std::optional<PartTimes>, kMostForms>;
 
-  /// Seconds of products and of the cache in attention of a layer.
+  /// Seconds of the products and of the reads of the cache in attention of a layer.
   struct Scoring {
     double decode = 0.0, decode_cache = 0.0, prefill = 0.0, prefill_cache = 0.0;
   };
   static Scoring scoring(const Layer& layer, const PassWork& work);
 
-  /// Parameters, and values in and out of a token.
+  /// Parameters of a product, and its input and output values for a token.
   struct Size {
     double parameters, in, out;
     const char* name = "";
   };
-  /// `made` elements of a key and its value are made for each head of keys.
+  /// `made` is the number of elements of a key and its value that are computed for each head of
+  /// keys.
   static std::vector<Size> attention_products(const Transformer& model, double t, double made);
   static std::vector<Size> mlp_products(const Transformer& model, double width);
   [[nodiscard]] Product product(const Size& size, Module module) const;
@@ -244,10 +247,10 @@ class Pass {
   const Precision& precision_;
   const Pool& pool_;
   const Task& task_;
-  std::array<Seen, kSights> seen_{};  ///< by the view of a layer
-  double working_ = 0.0;              ///< bytes of a token in work
+  std::array<Seen, kSights> seen_{};  ///< tokens that layers see, by view
+  double working_ = 0.0;              ///< bytes of the values of a token in work
   std::vector<Layer> kinds_;
-  std::size_t last_kind_ = 0;  ///< of the last layer that attends
+  std::size_t last_kind_ = 0;  ///< kind of the last layer with attention
   Product head_;
   Product joining_;
   double prediction_weights_ = 0.0;
@@ -255,14 +258,14 @@ class Pass {
   std::vector<Stage> stages_;
 };
 
-/// Bytes of the cache and states of a request, all heads and layers.
+/// Bytes of the cache and states of a request, over all heads and layers.
 double handed_bytes(const Task& task, const Structure& structure, const Cached& cached);
 
-/// Whether the model and the network have room for such degrees.
+/// Whether the degrees of the structure fit the model and the network.
 bool legal(const Task& task, const Structure& structure);
-/// The rule that it breaks, with the key; empty: it is legal.
+/// The rule that the structure breaks, with the key; empty if it is legal.
 std::string misfit(const Task& task, const Structure& structure);
-/// Whether replicas with a batch fit on the chips of their pool.
+/// Whether the structure is legal, and the pool has enough chips for the replicas.
 bool has_room(const Task& task, const Role& role);
 
 }  // namespace dfsearch::serving

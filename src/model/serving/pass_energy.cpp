@@ -1,7 +1,7 @@
-// A chip whose peak is a FLOP for the joules of one, with memory and links that take no time, takes
-// the joules of the arithmetic of a pass in seconds; likewise for memory, and for links.  So the
-// equations of times count operations, and there are no others for energies.  Nothing overlaps, as
-// only one resource takes time.
+// Consider a chip on which a FLOP takes as many seconds as it takes joules, while memory and links
+// take no time.  Its time for a pass in seconds is the energy of the arithmetic in joules.  The
+// energies of memory and of links follow in the same way.  So the equations for times also give
+// energies.  Nothing overlaps, since only one resource takes time.
 
 #include "model/serving/pass_energy.hpp"
 
@@ -26,9 +26,9 @@ Math math_of(Number number) {
   }
 }
 
-/// The task on chips that take time for one resource alone, without the times of engines.  Experts
-/// are chosen evenly, as the work of all chips counts and not the work of the fullest, and rows
-/// that fill up tiles are left out.
+/// The task on chips on which only one resource takes time, without the times of engines.  Experts
+/// are chosen evenly, since energy is the work of all chips, not of the fullest one.  Rows that
+/// fill up tiles are left out.
 Task task_of(Task task, std::size_t pool_index, Joules EnergyWork::*resource) {
   Pool& pool = task.pools[pool_index];
   const EnergyRates& rates = pool.machine.energy;

@@ -36,7 +36,8 @@ ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double req
                           .together = structure_.chips()};
     return memory_of(server, model_, chip, weights, size, task_.level);
   }
-  // A guess at the rest of an engine proves nothing, so the low end is without it.
+  // If the memory of the engine is guessed, the low level leaves it out, since a guess proves
+  // nothing.
   const bool is_least = pool_.is_guessed() && task_.level == memory::Level::Low;
   ServerMemory memory{.weights = weights,
                       .activation = is_least ? 0.0 : tokens * working_,
@@ -48,7 +49,7 @@ ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double req
 
 namespace {
 
-/// The memory that fills the usable share, where caches take `cached` of their room.
+/// Used bytes of the usable memory, if caches take `cached` bytes.
 double filled(const ServerMemory& memory, const Pool& pool, double cached) {
   if (!pool.server) return memory.weights + cached + memory.activation + memory.outside;
   return pool.usable().in_base_units() - memory.cache + cached;

@@ -8,7 +8,8 @@ namespace dfsearch::serving {
 
 namespace {
 
-/// The tokens that the queries from `begin` to `end` see, each the ones before it and itself.
+/// Number of pairs of a query in [begin, end) and a token that it sees: itself and earlier tokens,
+/// at most `window`.
 double seen_by(double begin, double end, double window) {
   const auto first = [window](double tokens) {
     const double below = std::min(tokens, window);
@@ -17,12 +18,13 @@ double seen_by(double begin, double end, double window) {
   return first(end) - first(begin);
 }
 
-/// Entries of the cache read in all chunks of a prefill: each reads the view of its first token and
-/// its own entries.
+/// Entries of the cache that all chunks of a prefill read.  A chunk reads the entries that its
+/// first token sees, and its own entries.
 double entries_of(const RequestClass& request, double size, std::int64_t window) {
   const auto n = static_cast<double>(request.input - request.prefix);
   const auto p = static_cast<double>(request.prefix);
-  // All chunks but the last are full: p + j C for j = 1 .. last - 1, and p + n.
+  // All chunks but the last are full, so without a window the chunks read p + j * size entries for
+  // j = 1 .. last - 1, and p + n.
   const double last = std::ceil(n / size);
   if (window == 0) return last * p + size * last * (last - 1.0) / 2.0 + n;
   const double beside = static_cast<double>(window) - 1.0, most = size + beside;
@@ -66,7 +68,7 @@ Seen Means::seen(std::int64_t window) const {
     const bool all = most >= in + out;
     seen.pairs += q * (all ? n * cached + n * (n + 1.0) / 2.0 : seen_by(cached, in, most));
     seen.context += q * (all ? (out - 1.0) * (in + out / 2.0) : seen_by(in, in + out - 1.0, most));
-    // A request whose only token is the first has its prompt in the cache.
+    // If no request has a second token, all have weight 1: the prompt is in the cache.
     seen.grown += q * (steps > 0.0 ? out - 1.0 : 1.0) * std::min(in + out, most);
     seen.longest = std::max(seen.longest, std::min(in + out, most));
     seen.input += q * std::min(in, most);
@@ -132,7 +134,7 @@ Cached reserved_tokens(const Task& task, const Means& means, const Views& views)
   });
 }
 
-// Servers that work on one queue (Erlang 1917; Gross et al., Fundamentals of Queueing Theory).
+// Queues, with one server or several (Erlang 1917; Gross et al., Fundamentals of Queueing Theory).
 
 double mean_wait(double load) {
   return load < 1.0 ? load / (2.0 * (1.0 - load)) : std::numeric_limits<double>::infinity();
@@ -141,7 +143,7 @@ double mean_wait(double load) {
 double waiting_share(std::int64_t servers, double load) {
   if (!(load < 1.0)) return 1.0;
   const double offered = load * static_cast<double>(servers);
-  // The share that finds all servers busy and goes away (Erlang's B), one server after the other.
+  // The share of arrivals lost as all servers are busy (Erlang's B), by recursion over the servers.
   double lost = 1.0;
   for (std::int64_t n = 1; n <= servers; ++n) {
     lost = offered * lost / (static_cast<double>(n) + offered * lost);

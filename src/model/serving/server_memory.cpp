@@ -1,6 +1,6 @@
-// A server measures its largest pass when it starts and gives caches the rest of a share of the
-// memory.  The constants are read from the software, and fitted where it does not show them
-// (docs/serving.md, section 3).  PagedAttention: Kwon et al., SOSP 2023.
+// At its start, a server measures the memory of its largest pass, and gives the remainder of a
+// share of the memory to caches.  Constants are taken from the software, or fitted if the software
+// does not show them (docs/serving.md, section 3).  PagedAttention: Kwon et al., SOSP 2023.
 
 #include "model/serving/server_memory.hpp"
 
@@ -15,29 +15,29 @@ using memory::ByLevel;
 using memory::Level;
 
 constexpr double kGiB = 1073741824.0;
-/// Chips with more count as large.
+/// Chips with at least this memory count as large.
 constexpr double kLarge = 70.0 * kGiB;
 
 enum class Family : std::uint8_t { Vllm, Sglang, Trtllm };
 
-/// GiB at the three ends.
+/// GiB at the three levels.
 struct Ends {
   double low, typical, high;
 };
 
 struct ReleaseRow {
   Family family;
-  Ends alone, together;    ///< outside the allocator, of one chip and of one among others
-  double sorting;          ///< bytes of a logit while tokens are drawn
-  std::int64_t seqs;       ///< requests at once on a large chip
-  double utilization;      ///< 0: by the chip
-  bool graphs_are_inside;  ///< recorded graphs count within the share
+  Ends alone, together;    ///< outside the allocator: of a single chip, of one of several
+  double sorting;          ///< bytes for each logit while tokens are sampled
+  std::int64_t seqs;       ///< most requests at once on a large chip
+  double utilization;      ///< default share of the memory; 0: depends on the chip
+  bool graphs_are_inside;  ///< whether recorded graphs count within the share
 };
 
 // Outside the allocator: logs of vLLM (pull requests 2031, 10511 and 17122; issues 6746, 10517,
 // 13061, 21348, 23278, 25350 and 27508), of SGLang, and the capacity test of TensorRT-LLM in
-// ai-dynamo/aiconfigurator @095f58a5.  Ends are six tenths of the typical value and twice it where
-// no log shows them.  Sorting: 5.58 GiB of 1,024 requests and 151,936 logits.
+// ai-dynamo/aiconfigurator @095f58a5.  If no log shows the low and high values, they are 0.6 and 2
+// times the typical one.  Sorting: 5.58 GiB of 1,024 requests and 151,936 logits.
 constexpr std::array<ReleaseRow, kReleases> kReleaseRows = {{
     {Family::Vllm, {0.3, 0.5, 1.0}, {0.9, 1.5, 3.0}, 36.0, 256, 0.9, false},
     {Family::Vllm, {0.8, 1.3, 2.6}, {2.2, 3.6, 7.2}, 36.0, 256, 0.9, false},
@@ -69,14 +69,14 @@ double share_of(const Server& server, double total) {
   if (server.share) return *server.share;
   const ReleaseRow& row = release_row(server.release);
   if (row.utilization > 0.0) return row.utilization;
-  // SGLang keeps 512 MB and 1.5 MB a token of its chunk for passes, at least 10 GiB on large chips
-  // (server_args.py and AIConfigurator's sglang_backend).
+  // SGLang reserves 512 MB plus 1.5 MB for each token of its chunk for passes, and at least 10 GiB
+  // on large chips (server_args.py and AIConfigurator's sglang_backend).
   const double chunk = server.batched_tokens ? static_cast<double>(*server.batched_tokens)
                        : total < 35.0 * kGiB ? 2048.0
                        : total < 60.0 * kGiB ? 4096.0
                                              : 8192.0;
   const double kept = (512.0 + 1.5 * std::max(chunk, 2048.0)) / 1024.0 * kGiB;
-  constexpr double kLeast = 1e-6;  // no chip is smaller than what is kept
+  constexpr double kLeast = 1e-6;  // small positive share if less memory than reserved
   return std::max(kLeast, 1.0 - std::max(kept, total > 60e9 ? 10.0 * kGiB : 0.0) / total);
 }
 
@@ -105,9 +105,9 @@ ByLevel<Bytes> outside_of(Release release, std::int64_t together) {
 double activation_of(Release release, const Transformer& model, double tensor,
                      const IterationSize& size, Level level) {
   constexpr Ends kOfPass{0.9, 1.0, 1.3}, kOfSorting{0.9, 1.0, 1.1};
-  constexpr double kStatic = 1.8;  // TensorRT-LLM's, of the capacity test
+  constexpr double kStatic = 1.8;  // of TensorRT-LLM, from the capacity test
   const ReleaseRow& row = release_row(release);
-  if (row.family == Family::Sglang) return 0.0;  // in the part that it keeps
+  if (row.family == Family::Sglang) return 0.0;  // within the memory that SGLang reserves
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };
   const double h = real(model.hidden);
   double width = 3.0 * h;
@@ -136,7 +136,7 @@ ServerMemory memory_of(const Server& server, const Transformer& model, const Ser
   const double share = chip.share;
   switch (row.family) {
     case Family::Vllm: {
-      // Graphs that are not counted need what is left beside the share.
+      // Graphs outside of the share need memory beside it.
       const double left = row.graphs_are_inside ? chip.total : chip.total - graphs;
       memory.cache = std::min(share * chip.total, left) - memory.weights - memory.activation -
                      memory.outside - memory.graphs;

@@ -21,7 +21,7 @@ Gain gain_of(const Speculation& speculation, std::int64_t depth) {
   Gain gain;
   if (depth == 0 || speculation.kind == Drafting::None) return gain;
   if (speculation.kind == Drafting::Tree) {
-    // Two children of each token but the first: either may be the right one.
+    // Below the first drafted token, each token has two children, either of which may be accepted.
     gain.checked = std::ldexp(1.0, static_cast<int>(depth));
     double reached = acceptance_of(speculation, 0);
     for (std::int64_t i = 1; i <= depth; ++i) {

@@ -13,7 +13,7 @@ struct Gain {
   double checked = 1.0;  ///< tokens of a request that the pass checks
   double gained = 1.0;   ///< mean number of accepted tokens and the next token
 };
-/// (22) and (23) of docs/serving.md.
+/// The gain of drafts of this depth, (22) and (23) of docs/serving.md.
 Gain gain_of(const Speculation& speculation, std::int64_t depth);
 
 class Drafts {
@@ -24,7 +24,8 @@ class Drafts {
 
   /// Seconds to draft for a pass over `requests`.
   [[nodiscard]] double time(double requests) const;
-  /// Bytes of a chip: weights of the draft, and its cache of all micro-batches of `requests` each.
+  /// Bytes of a chip: the weights of the draft model, and its caches for all micro-batches of
+  /// `requests` requests each.
   [[nodiscard]] double memory(double requests) const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// The entries of a prefilled request in the cache.
+/// Tokens in the cache of a request after its prefill.
 Cached inputs(const Task& task, const Means& means) {
   return Cached::by_view(views_of(task.model),
                          [&](std::int64_t window) { return means.seen(window).input; });
@@ -49,7 +49,7 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
                pool_.engine.graph_sizes.empty() || task.rate ? nullptr : &pool_.engine.graph_sizes};
 }
 
-/// The work of an iteration with `prompts` prompts, or parts of them.
+/// The work of a rank in an iteration with `prompts` prompts, which may be a fraction.
 PassWork Decoder::work(double requests, double prompts, double chunk) const {
   PassWork work{.requests = requests, .tokens_of_request = gain_.checked, .prefill = {}};
   if (prompts > 0.0) {
@@ -79,7 +79,7 @@ ServerMemory Decoder::parts_of_memory(std::int64_t batch) const {
   return pass_.parts_of_memory(real(batch), cached_, tokens(batch), drafted_bytes(batch));
 }
 
-/// Times of iterations.  In an iteration a micro-batch passes all stages.
+/// Times of iterations.  An iteration is a pass of a micro-batch through all stages.
 class Decoder::Times final : public LoopTimes {
  public:
   /// `busy` is the share of micro-batches with a user.  If it is below 1, an iteration takes the
@@ -104,7 +104,7 @@ class Decoder::Times final : public LoopTimes {
     return time(requests, 1.0 / cost, chunk, ranks);
   }
 
-  /// `filling`: ranks that take a chunk of their own.
+  /// `filling` is the number of ranks that process a chunk of their own.
   [[nodiscard]] PassWork work(double requests, double prompts, double chunk, double filling,
                               double padding = 0.0) const {
     const double apart = decoder_.loop_.ranks > 1.0 ? filling : ranks_;
@@ -127,7 +127,7 @@ class Decoder::Times final : public LoopTimes {
 
   const Decoder& decoder_;
   const bool is_alone_;
-  const double ranks_;  // that have tokens
+  const double ranks_;  // ranks that have tokens
 };
 
 PassWork Decoder::work_of(const Decoding& decoding, bool mixed) const {
@@ -156,7 +156,7 @@ PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
   return parts;
 }
 
-/// Joules of all chips of the ranks for an iteration.
+/// Joules of all chips of the ranks for an iteration, drafts included.
 EnergyWork Decoder::decoding_work(double requests, const PassWork& work) const {
   return energy_->of(work) + energy_->drafts(requests);
 }
@@ -174,7 +174,7 @@ EnergyWork Decoder::work_of_request(const Decoding& decoding, double rate, doubl
   EnergyWork all =
       (1.0 - mix.share) * decoding_work(decoding.beside(false), work_of(decoding, false));
   if (mix.share > 0.0) {
-    // Ranks with iterations of their own do not all have a chunk at once.
+    // If ranks prefill independently, only some of them have a chunk at a time.
     const double filling = loop_.ranks > 1.0 ? std::min(mix.ranks / loop_.ranks, 1.0) : 1.0;
     const double beside = decoding.beside(true);
     all = all + (mix.share * filling) * decoding_work(beside, work_of(decoding, true));
@@ -183,7 +183,7 @@ EnergyWork Decoder::work_of_request(const Decoding& decoding, double rate, doubl
   return (decoding.busy / (ranks * seconds * rate)) * all;
 }
 
-/// The figures of a replica, whose micro-batches are alike.
+/// The figures of a replica from the figures of one of its equal micro-batches.
 Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const {
   const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
   Decoding found{.batch = batch,
@@ -252,7 +252,7 @@ Decoding Decoder::at(std::int64_t batch) const {
     if (passes > 0.0) found.capacity = std::max(found.capacity, most);
   }
   if (task_.concurrency || task_.num_requests) {
-    // A single user of the replica finds the stages and the experts empty.
+    // A bound for few users: a single user of the replica finds stages and experts empty.
     const LoopFigures alone = served_loop(loop_, Times(*this, 0.0), 1.0);
     found.capacity = std::max(found.capacity, micro_batches * alone.throughput);
   }
@@ -294,7 +294,7 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
   const double rate = *task_.rate / (real(replicas) * micro_batches);
   const Times times(*this, 1.0);
   Decoding found = of_loop(batch, open_loop(loop_, times, rate, batch, answer), 1.0);
-  // No more requests run than there are slots.
+  // At most `batch` requests run, so the figures of full slots are limits.
   const Decoding full = at(batch);
   if (!(found.tpot < kNever)) {
     found = full;

@@ -1,5 +1,5 @@
-// Rules for the degrees of a structure: each divides a part of the model, of the chips or of their
-// network.  One list serves the search, which asks whether they hold, and the messages.
+// Rules for the degrees of a structure: each degree divides a part of the model, of the chips or of
+// their network.  The search and the messages use the same list of rules.
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Calls `say` with a function that makes the text of the first rule that is broken; true if none
-/// is.
+/// Returns true if all rules hold.  Otherwise calls `say` with a function that returns the text of
+/// the first broken rule.
 template <class Say>
 bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
   const Transformer& model = task.model;
@@ -111,7 +111,7 @@ bool has_room(const Task& task, const Role& role) {
        {s.tensor, s.pipeline, s.attention_data, s.expert, role.replicas}) {
     if (count < 1 || count > chips) return false;
   }
-  // A product of reals, since it may leave 64 bits.
+  // The product is computed in doubles, since it may exceed 64 bits.
   const double all =
       real(s.tensor) * real(s.pipeline) * real(s.attention_data) * real(role.replicas);
   return role.batch >= 1 && all <= real(chips) && legal(task, s);

@@ -20,7 +20,7 @@
 
 namespace dfsearch::serving {
 
-/// How a number is stored or multiplied.
+/// The format in which a number is stored or multiplied.
 enum class Number : std::uint8_t {
   Fp32,
   Bf16,
@@ -31,14 +31,14 @@ enum class Number : std::uint8_t {
   Fp4,
   Int4,
   Int4G32,   ///< integers with a scale of 16 bits for each 32
-  Int4G128,  ///< for each 128, with a zero of 4 bits: AWQ, GPTQ
+  Int4G128,  ///< integers with a scale of 16 bits and a zero of 4 bits for each 128: AWQ, GPTQ
 };
 inline constexpr std::size_t kNumbers = 10;
 constexpr auto words(Number) {
   return named<Number>("fp32", "bf16", "fp8", "int8", "nvfp4", "mxfp4", "fp4", "int4", "int4_g32",
                        "int4_g128");
 }
-/// Bytes of a value, the scales of its block included.
+/// Bytes of a value, with its part of the scales of its block.
 constexpr double bytes_of(Number number) {
   constexpr std::array<double, kNumbers> kBytes = {4,       2,   1,   1,      0.5625,
                                                    0.53125, 0.5, 0.5, 0.5625, 0.51953125};
@@ -72,12 +72,12 @@ struct ModulePrecision {
 struct Precision {
   Number weights = Number::Bf16;
   Number cache = Number::Bf16;
-  std::optional<Number> products;  ///< default: as `weights` are multiplied
+  std::optional<Number> products;  ///< default: multiplied(weights)
   std::optional<Number> head;      ///< default: `weights`
   Number activations = Number::Bf16;
   Number attention = Number::Bf16;
   Number communication = Number::Bf16;
-  Number state = Number::Fp32;              ///< of blocks with a state
+  Number state = Number::Fp32;              ///< states of blocks with a state
   std::optional<Number> dispatch, combine;  ///< tokens to experts and back; default: communication
   std::array<ModulePrecision, kModules> modules{};
 
@@ -89,7 +89,8 @@ struct Precision {
     const bool is_end = module == Module::Head || module == Module::Embedding;
     return of(module).weights.value_or(is_end ? of_head() : weights);
   }
-  /// The format of its products: its own, else the format of its own weights or of all products.
+  /// The format of the products of a module: by default, the format in which its own weights are
+  /// multiplied, if given, and otherwise the format of all products.
   [[nodiscard]] Number products_of(Module module) const {
     if (of(module).products) return *of(module).products;
     if (of(module).weights) return multiplied(*of(module).weights);
@@ -112,8 +113,9 @@ inline constexpr std::array<PrecisionOf, 7> kPrecisionOf = {
      {"attention", [](const Precision& p) { return p.attention; }},
      {"communication", [](const Precision& p) { return p.communication; }}}};
 
-/// How tokens are drafted that a pass of the model checks.  Published: a sequence by the formula of
-/// DFModel's script: each token has its own acceptance, and a check takes the time of one token.
+/// The way in which tokens are drafted; a pass of the model checks them.  Published: a sequence by
+/// the formula of DFModel's script, in which each token has its own acceptance, and a check takes
+/// the time of one token.
 enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp, Published };
 constexpr auto words(Drafting) {
   return named<Drafting>("none", "sequence", "tree", "mtp", "published");
@@ -122,17 +124,17 @@ constexpr auto words(Drafting) {
 struct Speculation {
   Drafting kind = Drafting::None;
   std::vector<std::int64_t> depths = {0};  ///< drafted levels to choose from
-  std::vector<double> acceptance;    ///< of each level, given the one before; the last one repeats
-  std::optional<Transformer> draft;  ///< the model that drafts; none for Mtp
+  std::vector<double> acceptance;    ///< of each level, given the one before; the last repeats
+  std::optional<Transformer> draft;  ///< the draft model; none for Mtp
 };
 
-/// The reached share of each resource of a chip.
+/// The share of the peak of each resource of a chip that kernels reach.
 struct Shares {
   double matrix = 1.0;
-  std::optional<double> matrix_8bit;     ///< of products in 8 bits; default: `matrix`
-  std::optional<double> matrix_4bit;     ///< of products in 4 bits; default: `matrix`
-  std::optional<double> experts;         ///< of products of experts; default: as other products
-  double experts_scale = 1.0;            ///< further factor on products of experts
+  std::optional<double> matrix_8bit;  ///< of products in 8 bits; default: `matrix`
+  std::optional<double> matrix_4bit;  ///< of products in 4 bits; default: `matrix`
+  std::optional<double> experts;      ///< of products of experts; default: share of other products
+  double experts_scale = 1.0;         ///< further factor on products of experts
   std::optional<double> experts_memory;  ///< of the bandwidth by experts; default: `memory`
   double attention = 1.0;
   double memory = 1.0;
@@ -145,31 +147,31 @@ struct Shares {
   }
 };
 
-/// The reached share of the peak by blocks with a state, and by scores of indexes: guessed from
+/// The shares of the peak that blocks with a state, and scores of indexes, reach: guessed from
 /// single kernels (docs/truth.md, section 1).
 struct ScanShares {
   double products = 0.09;  ///< of state spaces and linear attention
   double delta_rule = 0.05;
-  double elementwise = 0.02;  ///< by FLOP other than products
+  double elementwise = 0.02;  ///< of FLOP outside of products
   double index = 0.53;        ///< as a share of the peak of 8 bits
-  Seconds start{10e-6};       ///< least time of a layer in a pass
+  Seconds start{10e-6};       ///< time added to each layer in a pass
 };
 
-/// How tokens are sent to experts if ranks have requests of their own.  Gather: each rank gets all
-/// tokens and adds up its part; AllToAll: tokens go to the chips of their experts and back.
+/// The exchange of tokens with experts if ranks have requests of their own.  Gather: each rank gets
+/// all tokens and adds up its part; AllToAll: tokens go to the chips of their experts and back.
 enum class Exchange : std::uint8_t { AllToAll, Gather };
 constexpr auto words(Exchange) { return named<Exchange>("all_to_all", "gather"); }
 
-/// The number of copies of a token that leave the innermost dimension of the network: one for an
-/// expert, or one for a group of chips with some of its experts.
+/// The number of copies of a token that leave the innermost dimension of the network: one for each
+/// expert of the token, or one for each group of chips with some of these experts.
 enum class Dispatch : std::uint8_t { PerExpert, PerNode };
 constexpr auto words(Dispatch) { return named<Dispatch>("per_expert", "per_node"); }
 
-/// Whether ranks prefill in the same iterations.
+/// Whether ranks prefill in the same iterations (Aligned).
 enum class Ranks : std::uint8_t { Aligned, Independent };
 constexpr auto words(Ranks) { return named<Ranks>("aligned", "independent"); }
 
-/// The side of a deployment whose time per token was measured.
+/// The kind of a measured deployment.
 enum class MeasuredKind : std::uint8_t { Dense, Experts, Apart };
 constexpr auto words(MeasuredKind) {
   return named<MeasuredKind>({{"dense", MeasuredKind::Dense},
@@ -181,18 +183,18 @@ constexpr auto words(MeasuredKind) {
 struct MeasuredClass {
   MeasuredKind kind = MeasuredKind::Dense;  ///< Apart: prefill is on other chips
   bool job = false;                         ///< all requests at once
-  std::int64_t bits = 16;                   ///< bits of a weight, of experts if there are some
-  bool ranks = false;                       ///< whether several ranks of requests share experts
-  bool wide = false;                        ///< a replica that decodes has more than eight chips
-  std::int64_t requests = 64;               ///< greatest number of requests of such a replica
-  std::int64_t rows = 0;                    ///< number of measured rows
-  double off = 0.0;                         ///< mean of |predicted / measured - 1|
-  double bias = 0.0;                        ///< the same with a sign: positive is too slow
-  std::int64_t beyond = 0;                  ///< rows that are more than `kFarOff` off
+  std::int64_t bits = 16;      ///< bits of a weight; in a model with experts, of their weights
+  bool ranks = false;          ///< whether several ranks of requests share experts
+  bool wide = false;           ///< a stage that decodes has more than eight chips
+  std::int64_t requests = 64;  ///< greatest number of requests of a replica in this class
+  std::int64_t rows = 0;       ///< number of measured rows
+  double off = 0.0;            ///< mean of |predicted / measured - 1|
+  double bias = 0.0;           ///< mean of predicted / measured - 1; positive: too slow
+  std::int64_t beyond = 0;     ///< rows with an error of more than `kFarOff`
 };
 inline constexpr double kFarOff = 0.4;
 
-/// The software that serves: the times that it adds to the times of the chip.
+/// The software that serves, with the times that it adds to the times of the chip.
 struct Engine {
   std::string name = {};   ///< name on the shelf; empty if the config describes the engine
   Seconds pass{};          ///< time of a pass of a stage
@@ -200,8 +202,8 @@ struct Engine {
   Seconds expert_layer{};  ///< further time of a layer with experts
   Seconds rank_layer{};    ///< further time of a layer whose experts several ranks share
   Seconds request{};       ///< time of a decoding request in each stage
-  Seconds prefill{};       ///< time of a request, once
-  Seconds answer{};        ///< time of the first token of a request
+  Seconds prefill{};       ///< time added to each request, once
+  Seconds answer{};        ///< time added to the first token of a request
   double usable = 1.0;     ///< usable share of the memory
   Bytes reserved{};        ///< memory kept free for other uses
   double tile = 0.0;       ///< rows of an expert's products that are computed together
@@ -212,10 +214,10 @@ struct Engine {
   /// empty: no padding.
   std::vector<std::int64_t> graph_sizes = {};
   Ranks ranks = Ranks::Aligned;
-  std::optional<Release> release;  ///< release of the software, which sets all memory but caches
+  std::optional<Release> release;            ///< its release, which decides all memory but caches
   std::vector<MeasuredClass> measured = {};  ///< deployments with these constants
   Shares shares;
-  std::optional<ScanShares> scans;  ///< default: guessed, or the peaks if the engine is ideal
+  std::optional<ScanShares> scans;  ///< default: guessed; for an ideal engine, the peaks
 
   [[nodiscard]] ScanShares scan_shares() const {
     if (scans) return *scans;
@@ -231,21 +233,22 @@ struct Engine {
 /// How a chip runs a layer.
 struct LayerExecution {
   Style style = Style::KernelByKernel;  ///< Dataflow: all kernels of a layer at once
-  Overlap overlap = Overlap::Perfect;   ///< of Dataflow
+  Overlap overlap = Overlap::Perfect;   ///< overlap within a partition, for Dataflow
 };
 
 /// A number of chips of one kind.
 struct Pool {
   std::string name;
   std::int64_t chips = 1;
-  /// The first memory, the network innermost first, the peak unless `peak` is given.
+  /// The first memory and the network are used, innermost dimension first; if `peak` is not given,
+  /// the peak is used, too.
   Machine machine;
   std::array<std::optional<FlopsPerSecond>, kNumbers> peak;
   double price = 0.0;                      ///< of a chip, dollars an hour
   Watts power{};                           ///< of a chip
-  std::optional<BytesPerSecond> transfer;  ///< of caches, a chip; default: of the last dimension
+  std::optional<BytesPerSecond> transfer;  ///< of caches, for each chip; default: last dimension
   Engine engine;
-  std::optional<Server> server;  ///< the server if its release is known, which sets the memory
+  std::optional<Server> server;  ///< given if the release is known; decides the memory
   LayerExecution execution;
 
   /// Whether the release of the engine is unknown: its memory other than weights and caches is then
@@ -257,7 +260,8 @@ struct Pool {
     const auto& bf16 = peak[static_cast<std::size_t>(Number::Bf16)];
     return own ? *own : bf16 ? *bf16 : machine.peak();
   }
-  /// Numbers of less than 8 bits without a peak of their own are multiplied in 16.
+  /// The format in which numbers are multiplied: bf16 if they have less than 8 bits and no peak of
+  /// their own, otherwise the same format.
   [[nodiscard]] Number multiplied(Number number) const {
     const bool has = peak[static_cast<std::size_t>(number)].has_value();
     return bytes_of(number) < 1.0 && !has ? Number::Bf16 : number;
@@ -312,11 +316,12 @@ constexpr bool more_is_better(Objective objective) {
 enum class FrontAxis : std::uint8_t { ThroughputPerChip, Cost };
 constexpr auto words(FrontAxis) { return named<FrontAxis>("throughput_per_chip", "cost"); }
 
-/// The cache reserved for a running request: its final length, the mean, or the longest.
+/// The length for which cache is reserved for each running request: its final length, the mean
+/// length, or the longest.
 enum class CacheReserve : std::uint8_t { Full, Mean, Max };
 constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", "max"); }
 
-/// The wait of a request for its prefill: in a queue M/D/1, or none.
+/// The model of the wait for prefill: a queue M/D/1, or no wait.
 enum class Wait : std::uint8_t { Md1, None };
 constexpr auto words(Wait) { return named<Wait>("md1", "none"); }
 
@@ -330,7 +335,7 @@ struct Utilization {
   double prefill = 1.0;
   double decode = 1.0;
   double mixed = 1.0;            ///< iterations with a chunk of prefill
-  std::optional<double> memory;  ///< of a chip, in place of the engine's `usable`
+  std::optional<double> memory;  ///< of the memory of a chip; replaces the engine's `usable`
 };
 
 struct Limits {
@@ -343,15 +348,15 @@ struct Limits {
 struct Task {
   Transformer model;
   std::vector<RequestClass> requests;
-  std::optional<double> rate;         ///< requests a second that the deployment has to serve
-  std::optional<double> concurrency;  ///< users; each sends a request when the last one is answered
-  std::optional<double> rounds;       ///< requests of a user; they begin with a burst
-  std::optional<double> num_requests = {};  ///< of a job, all at once; nothing: a load without end
+  std::optional<double> rate;               ///< requests a second that the deployment has to serve
+  std::optional<double> concurrency;        ///< users; each sends a request after the last answer
+  std::optional<double> rounds;             ///< requests of each user; all users start at once
+  std::optional<double> num_requests = {};  ///< requests of a job, all at once; default: no job
   /// The probability of the k-th expert is proportional to k^-popularity; 0: experts are equally
   /// likely, and loads differ by chance alone.  Nothing: `imbalance` of the model.
   std::optional<double> popularity;
   double length_spread = 0.0;  ///< lengths are uniform in (1 - spread .. 1 + spread) of the mean
-  std::vector<Precision> precisions = {{}};  ///< to choose from, one for all of a deployment
+  std::vector<Precision> precisions = {{}};  ///< to choose from; a deployment has one
   Speculation speculation;
 
   std::vector<Pool> pools;
@@ -365,14 +370,14 @@ struct Task {
   CacheReserve cache_reserve = CacheReserve::Full;
   Wait wait = Wait::Md1;
   Utilization utilization;
-  std::optional<std::int64_t> max_seqs;        ///< the greatest batch of a rank
-  std::optional<std::int64_t> batched_tokens;  ///< the most tokens of an iteration
-  bool chunked_prefill = true;                 ///< else an iteration takes whole prompts
-  std::optional<std::int64_t> max_model_len;   ///< tokens of the longest request; else the longest
-  memory::Level level = memory::Level::Typical;  ///< at which a deployment has to fit
-  std::optional<Framework> framework;            ///< the framework that serves; nothing: any
+  std::optional<std::int64_t> max_seqs;          ///< the greatest batch of a rank
+  std::optional<std::int64_t> batched_tokens;    ///< most tokens of an iteration
+  bool chunked_prefill = true;                   ///< false: an iteration takes whole prompts
+  std::optional<std::int64_t> max_model_len;     ///< default: tokens of the longest request
+  memory::Level level = memory::Level::Typical;  ///< the level at which a deployment has to fit
+  std::optional<Framework> framework;            ///< the framework that serves; default: any
 
-  /// Whether the precisions differ in it.
+  /// Whether the precisions to choose from differ in this format.
   [[nodiscard]] bool is_open(const PrecisionOf& of) const {
     return std::any_of(precisions.begin(), precisions.end(), [&](const Precision& other) {
       return of.get(other) != of.get(precisions.front());
@@ -387,8 +392,9 @@ struct Budget {
   std::optional<std::int64_t> chips;
 };
 
-/// Several models with a rate each on the same pools.  The objective of the first counts: `cost` is
-/// dollars an hour of all chips, `energy` their power, `chips` their number.
+/// Several models on the same pools, each with a rate.  The objective of the first model applies to
+/// the fleet: `cost` is the dollars an hour of all chips, `energy` their power, `chips` their
+/// number.
 struct Fleet {
   std::vector<std::string> names;
   std::vector<Task> models;

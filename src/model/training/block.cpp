@@ -13,13 +13,14 @@ bool is_weight_gradient(const Kernel& kernel) {
 
 Block::Pass pass_of(const DataflowGraph& graph, KernelId id) {
   const Kernel& kernel = graph.kernel(id);
-  // EMBED has no inputs either, but a table.
+  // EMBED has no inputs either, but it has parameters: a table.
   if (graph.inputs(id).empty() && kernel.parameters == 0) return Block::Pass::None;
   if (kernel.phase == Phase::Forward) return Block::Pass::Forward;
   return is_weight_gradient(kernel) ? Block::Pass::WeightGradient : Block::Pass::InputGradient;
 }
 
-/// A product of two streamed inputs in the forward pass: it makes scores, or applies them.
+/// Whether a forward kernel is a product of two streamed inputs, which makes scores or applies
+/// them.
 bool is_forward_product(const Kernel& kernel) {
   return kernel.phase == Phase::Forward && kernel.kind == KernelKind::Gemm && !kernel.weight_of;
 }
@@ -34,7 +35,8 @@ Block::Block(Part part, DataflowGraph graph) : part_(part), graph_(std::move(gra
   find_values();
 }
 
-/// Kernels between two forward products, both included: scores are their inputs or outputs.
+/// Finds the kernels from one forward product to the next, both included: scores are their inputs
+/// or outputs.
 void Block::find_scoring() {
   const std::size_t count = graph_.kernel_count();
   std::vector<bool> after(count, false), before(count, false);
@@ -73,7 +75,7 @@ void Block::find_values() {
     const KernelId from = graph_.tensor(tensors.front()).from;
     const Kernel& producer = graph_.kernel(from);
     const std::int64_t rows = graph_.rows(tensors.front());
-    // A part of every head, or rows that no head divides.
+    // The value is a part of every head, or its rows belong to no head.
     const bool by_heads = producer.outer > 1 && rows % producer.outer == 0;
     Value value{.producer = from,
                 .heads = by_heads ? producer.outer : 1,
@@ -85,10 +87,10 @@ void Block::find_values() {
       value.is_kept =
           value.is_kept || (producer.phase == Phase::Forward && consumer.phase == Phase::Backward);
     }
-    // Which experts are chosen follows from the logits, which are kept.
+    // The choice of experts follows from the logits, which are kept.
     if (producer.name == "TOPK") value.is_kept = false;
     value.is_input = producer.phase == Phase::Forward && passes_[from.index()] == Pass::None;
-    // The output of the product with the scores is no score.
+    // The output of the product that applies the scores is no score.
     const bool feeds_scoring = std::any_of(tensors.begin(), tensors.end(), [&](TensorId t) {
       return scoring_[graph_.tensor(t).to.index()];
     });
@@ -96,7 +98,7 @@ void Block::find_values() {
     computed_[from.index()].push_back(v);
     values_.push_back(value);
   }
-  // The mask beside dropped scores is read by backward kernels only.
+  // Only backward kernels read the mask of dropped scores; it counts as a score.
   for (Value& value : values_) {
     if (!scoring_[value.producer.index()] || value.is_score) continue;
     const auto& siblings = computed_[value.producer.index()];
@@ -106,7 +108,7 @@ void Block::find_values() {
   for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
     const Kernel& kernel = graph_.kernels()[k];
     const Kernel& forward = kernel.weight_of ? graph_.kernel(*kernel.weight_of) : kernel;
-    // Few tokens may use a single one of many experts.
+    // `outer` may be 1 although there are many experts, if only one of them is used.
     if (!forward.has_weight() || std::max(forward.outer, forward.matrices) == 1) continue;
     const KernelId id = kernel.weight_of.value_or(KernelId(k));
     grouped_[k] = graph_.rows(graph_.inputs(id).front()) == forward.outer * forward.k;

@@ -17,8 +17,8 @@
 namespace dfsearch::training {
 
 enum class Part : std::uint8_t {
-  Layer,       ///< without experts, or with the window where layers alternate
-  OtherLayer,  ///< with experts, or that sees all tokens where the others have a window
+  Layer,       ///< a layer without experts or, if layers alternate, with the window
+  OtherLayer,  ///< a layer with experts or, if layers alternate, without the window
   First,       ///< the embedding
   Last,        ///< norm, head and loss
 };
@@ -30,18 +30,18 @@ class Block {
  public:
   Block(Part part, DataflowGraph graph);
 
-  /// One value of the graph.
+  /// A value of the graph.
   struct Value {
     KernelId producer;
     std::int64_t heads = 1;  ///< groups of rows that are divided as wholes
-    std::int64_t rows = 1;   ///< of a head
+    std::int64_t rows = 1;   ///< rows of a head
     std::int64_t columns = 1;
     bool is_kept = false;   ///< backward kernels read this output of a forward kernel
     bool is_score = false;  ///< computed again by selective recomputation
-    bool is_input = false;  ///< of the block: the start of full recomputation
+    bool is_input = false;  ///< input of the block, from which full recomputation starts
   };
   enum class Pass : std::uint8_t {
-    None,  ///< a source: it stands for another block
+    None,  ///< a source, which stands for another block
     Forward,
     InputGradient,
     WeightGradient,
@@ -76,7 +76,7 @@ class Block {
   std::vector<bool> grouped_;
 };
 
-/// The layers of a stage, and whether it has the ends.
+/// The layers of a stage, and the ends of the model that it has.
 struct StageContent {
   std::int64_t layers = 0;  ///< Part::Layer
   std::int64_t other_layers = 0;
@@ -88,7 +88,7 @@ struct StageContent {
   [[nodiscard]] std::int64_t all_layers() const {
     return std::accumulate(further.begin(), further.end(), layers + other_layers);
   }
-  /// The number of layers of a kind, counted from 0.
+  /// The number of layers of a kind; kinds are counted from 0.
   [[nodiscard]] std::int64_t& of_kind(std::size_t kind) {
     return kind == 0 ? layers : kind == 1 ? other_layers : further[kind - 2];
   }
@@ -102,19 +102,19 @@ struct StageContent {
   friend auto operator<=>(const StageContent&, const StageContent&) = default;
 };
 
-/// Where the layers of both kinds are in a model.
+/// The order of the layers of the two kinds in a model.
 struct LayerOrder {
   std::int64_t layers = 0;  ///< Part::Layer
   std::int64_t other_layers = 0;
-  std::int64_t every = 0;  ///< n: every n-th layer is of the other kind; 0: these come last
+  std::int64_t every = 0;  ///< n: every n-th layer is of the other kind; 0: other layers come last
   /// The kind of each layer in a model of several kinds; `layers` then counts all layers.
   const MixedLayers* mixed = nullptr;
 
   [[nodiscard]] std::int64_t all() const { return layers + other_layers; }
-  /// The number of kinds, counted from 0.
+  /// The number of kinds of layers.
   [[nodiscard]] std::size_t kinds() const;
   [[nodiscard]] std::int64_t of_kind(std::size_t kind) const;
-  /// The one kind of all layers; nothing if there are several.
+  /// The kind of all layers; nothing if there are several kinds.
   [[nodiscard]] std::optional<std::size_t> only_kind() const {
     std::optional<std::size_t> only;
     for (std::size_t kind = 0; kind < kinds(); ++kind) {
@@ -124,7 +124,7 @@ struct LayerOrder {
     }
     return only;
   }
-  /// Content of the layers from `begin` to before `end`, without ends of the model.
+  /// Content of the layers in [begin, end), without ends of the model.
   [[nodiscard]] StageContent content(std::int64_t begin, std::int64_t end) const {
     if (mixed) return mixed_content(begin, end);
     const std::int64_t count = end - begin;
@@ -151,7 +151,7 @@ struct Blocks {
   [[nodiscard]] std::int64_t layers() const { return order.all(); }
 };
 
-/// A model of several kinds has no graphs, but the order alone.
+/// For a model of several kinds, only the order is set, without graphs.
 Blocks blocks_of(const Task& task);
 
 }  // namespace dfsearch::training

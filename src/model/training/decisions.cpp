@@ -12,7 +12,7 @@
 
 namespace dfsearch {
 
-/// Layouts with a name, and the places of the front.
+/// Names of the layouts: least_sent, least_kept, whole_experts, then the places in the front.
 template <>
 std::vector<Choice> choices_of<training::TensorLayout>() {
   static const auto kNames = [] {
@@ -41,7 +41,7 @@ Values numbers_of(const List& list) {
   return values;
 }
 
-/// A row with all that follows from the two members.
+/// A row with the fields and functions that follow from the two members.
 template <auto member, auto list>
 constexpr Decision row(std::string_view key, std::string_view doc, const Extra& extra) {
   using Value = std::remove_reference_t<decltype(std::declval<Plan&>().*member)>;
@@ -92,7 +92,8 @@ constexpr Decision zero_row() {
       "what the replicas divide among themselves: 0 nothing, 1 the states of the optimizer, 2 also "
       "gradients, 3 also weights",
       {.limits = {0, 3}, .preset = "searched"});
-  // One chip with the same weights divides them with none: all of ZeRO is then the same.
+  // If a single chip has the weights, there is nothing to divide: all stages of ZeRO are then the
+  // same.
   decision.matters = [](const Task& task, const Degrees& degrees) {
     return sharing_chips(task, degrees, false) > 1.0;
   };
@@ -128,7 +129,7 @@ constexpr Decision schedule_row() {
   return decision;
 }
 
-/// Each chunk has a slot, and both ends may have one (stages.hpp).
+/// Numbers of chunks: each chunk has a layer or an end of the model as a slot (stages.hpp).
 Values chunks_of(const Decided& of) {
   const Task& task = of.task;
   const Plan& plan = of.plan;
@@ -155,7 +156,7 @@ constexpr Decision chunks_row() {
   return decision;
 }
 
-/// The order of ties: weights first.
+/// The number of an offload, which orders ties: weights count most.
 std::int64_t number_of(const Offload& offload) {
   return 4 * offload.weights + 2 * offload.activations + 1 * offload.optimizer;
 }
@@ -195,7 +196,7 @@ constexpr Decision kDecisions[] = {layout_row(),   recompute_row(), zero_row(),
 
 constexpr Type kLayersOfStages = list_type<std::int64_t, Form::List>({}, kLargestCount);
 
-/// Keys beside the decisions.
+/// Keys that are no decisions.
 constexpr Field kOtherChoices[] = {field<&Task::choices, &Choices::layers>(
     "layers", "numbers of layers of the stages, from the first on",
     {.type = &kLayersOfStages,
@@ -233,8 +234,8 @@ std::vector<Recompute> recomputes_of(const Task& task) {
   const stack::Stack& stack = task.stack->stack;
   const Transformer& model = task.model;
   using memory::Module;
-  // Modules that leave nothing out take as long or longer: those absent from the model, attention
-  // that keeps no scores, and a part of a module beside the whole.
+  // Some modules save no memory and take as long or longer: modules absent from the model,
+  // attention that keeps no scores, and a part of a module if the whole module is chosen.
   const auto is_useless = [&](Recompute each) {
     const bool has_experts = has(each, Module::Experts), acts = has(each, Module::ExpertActivation);
     const bool is_absent =

@@ -150,8 +150,7 @@ std::optional<std::vector<Division>> usual_network(const Machine& machine, const
 
 namespace {
 
-/// Spreads layers as nanotron does: one after the other goes to a stage until this has more than
-/// its share.
+/// Spreads layers as nanotron does: a stage gets layers until it has more than its share.
 std::vector<std::int64_t> layers_by_cost(const Transformer& model, std::int64_t stages) {
   const double hidden = number(model.hidden);
   const double layer = hidden * (4.0 * number(model.heads * model.head_dim) +
@@ -182,7 +181,7 @@ std::vector<std::int64_t> layers_by_slots(std::int64_t layers, std::int64_t stag
   }
   const std::int64_t all = layers + ends;
   std::vector<std::int64_t> slots(static_cast<std::size_t>(stages), all / stages);
-  // What is left goes to the stages behind the first one.
+  // The remaining slots go to the stages after the first one.
   for (std::int64_t i = 0; i < all % stages; ++i)
     ++slots[static_cast<std::size_t>(i + 1) % slots.size()];
   if (ends == 2) --slots.front();
@@ -194,7 +193,7 @@ std::vector<std::int64_t> layers_by_slots(std::int64_t layers, std::int64_t stag
 
 namespace {
 
-/// Layers divided evenly, the first stages with more.
+/// Layers divided evenly; the first stages get the remaining layers.
 std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) {
   std::vector<std::int64_t> even(static_cast<std::size_t>(stages), layers / stages);
   for (std::int64_t i = 0; i < layers % stages; ++i) ++even[static_cast<std::size_t>(i)];
@@ -212,7 +211,7 @@ RunTime run_time(const Task& task, const Plan& plan) {
   const bool are_given = !task.choices.layers.empty() || stages == 1;
   if (by_cost && !are_given) unlimited.choices.layers = layers_by_cost(task.model, stages);
   const std::vector<std::int64_t> given = unlimited.choices.layers;
-  // A distributed optimizer is Megatron's, and so is the division of layers.
+  // A stack with a distributed optimizer is Megatron's, which divides layers by slots.
   const bool by_slots = task.stack->stack.data_overlap == stack::DataOverlap::DistributedOptimizer;
   if (by_slots && given.empty() && !are_given && task.model.layers >= stages) {
     unlimited.choices.layers = layers_by_slots(task.model.layers, stages, plan.chunks);
@@ -220,13 +219,14 @@ RunTime run_time(const Task& task, const Plan& plan) {
   const Profiles profiles = stack_profiles(unlimited, plan.degrees, plan.layout, plan.micro_batch);
   const StepModel model(unlimited, plan, profiles, layer_order(task.model));
   const Groups groups(task.machine, plan.network);
-  // Plans that were run may have other chunks than those that are searched.
+  // Measured plans may have numbers of chunks that are not searched.
   const auto best = unlimited.choices.layers.empty() && stages > 1
                         ? spread_layers(stages, layer_order(task.model), model.limits(groups))
                         : model.step(groups);
   if (!best) throw InternalError("a run without limits of memory does not fit");
   const StepModel::Detail detail = model.detail(groups, best->layers);
-  // The best spread gives the times; the usual one, if none is given, the memory.
+  // The best spread gives the times.  The given spread, or by default the even one, gives the
+  // memory.
   const std::vector<std::int64_t> usual = even_layers(task.model.layers, stages);
   const StepModel::Detail usual_detail = model.detail(groups, given.empty() ? usual : given);
   const Bytes visible = task.machine.memory[0].capacity;

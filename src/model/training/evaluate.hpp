@@ -25,12 +25,12 @@ struct Cost {
   std::int64_t slowest = 0;
   std::int64_t micro_batches = 1;
   double utilization = 0.0;        ///< FLOP of the model over the peak of all matrix engines
-  double tokens_per_second = 0.0;  ///< of the whole machine
-  Dollars price{};                 ///< of it
+  double tokens_per_second = 0.0;  ///< tokens of the whole machine
+  Dollars price{};                 ///< price of the whole machine
   Watts power{};
   FlopsPerSecondPerDollar cost_efficiency{};  ///< 0 when nothing has a price
   FlopsPerSecondPerWatt power_efficiency{};
-  std::optional<Energy> energy;  ///< of a step; nothing without energies
+  std::optional<Energy> energy;  ///< energy of a step; nothing if the machine states no energies
   Score objective{};             ///< value that the task minimises
 };
 
@@ -41,10 +41,9 @@ struct Misfit {
   std::optional<MemoryJudgement> judgement = std::nullopt;  ///< with a stack
 };
 
-/// The plan must be whole: degrees that multiply to the chips and are divided among the
-/// dimensions, micro-batches that divide the batch, layers that add up.  Anything else is an
-/// InternalError, and so is a fusion that does not fit.  Fusions count where the kernels of the
-/// task are fused.
+/// The plan must be complete and consistent: degrees multiply to the chips and are divided among
+/// the dimensions, micro-batches divide the batch, layers add up.  Otherwise, or if a fusion does
+/// not fit, throws InternalError.  Fusions are used if the task fuses kernels.
 std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan,
                                     const Fusions& fusions = {});
 
@@ -52,17 +51,17 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
 Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
                      const Fusions& fusions);
 
-/// Whether the order on a mesh has every role of more than one chip once.
+/// Whether the order on a mesh contains every role of more than one chip exactly once.
 bool is_placed(const Division& division);
 
-/// FLOP of the model in a step: the matrix products, none of them twice.
+/// FLOP of the model in a step: the matrix products, without recomputation.
 Flops model_flops(const Task& task);
 
 /// The network of a machine of measured chips: domains, and the network that joins them.
 std::vector<NetworkDimension> network_of(const stack::MeasuredChip& chip, std::int64_t chips);
 
-/// Roles in the order of software: tensor, context, expert, data and pipeline from the inside out.
-/// Nothing if the domains cannot be divided so.
+/// The network with the roles in the usual order of software: tensor, context, expert, data and
+/// pipeline from the inside out.  Nothing if the domains cannot be divided in this order.
 std::optional<std::vector<Division>> usual_network(const Machine& machine, const Degrees& degrees);
 
 struct RunTime {
@@ -75,8 +74,9 @@ struct RunTime {
   std::vector<std::int64_t> layers;  ///< of each stage
 };
 
-/// The task has a stack; the plan everything but `layers`, which are spread as they are best.
-/// That memory does not suffice is reported, and timed all the same.
+/// The task must have a stack.  Layers are spread as the task states or as the library of the stack
+/// spreads them, otherwise for the least step.  A plan that exceeds the memory is timed, and `fits`
+/// is false.
 RunTime run_time(const Task& task, const Plan& plan);
 
 }  // namespace dfsearch::training

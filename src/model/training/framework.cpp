@@ -118,9 +118,10 @@ std::vector<std::string_view> unsupported_features(Framework framework, const Mo
   return found.take();
 }
 
-// Two mixed radices number the ranks, one for roles and one for dimensions.  A role runs through
+// Ranks are numbered in two mixed-radix systems, one of roles and one of dimensions.  A role has
 // the numbers in steps of `from` up to `to`, a dimension in steps of `begin` up to `end`.  The
-// number of chips of the role in the dimension is the factor of the overlap of the two intervals.
+// overlap of the two intervals gives the number of chips of the role in the dimension: its upper
+// end over its lower end.
 
 bool is_numbered_so(const std::vector<Division>& network, RankOrder order) {
   std::int64_t from = 1;

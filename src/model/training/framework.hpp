@@ -13,7 +13,7 @@
 
 namespace dfsearch::training {
 
-/// Facts that count beside the plan; 0 or false where a result does not have one.
+/// Facts beside the plan on which support depends; 0 or false if a result does not have the fact.
 struct ModelFacts {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
@@ -23,14 +23,16 @@ struct ModelFacts {
   bool tied = false;  ///< the head has the weight of the embedding
 };
 
-/// The reasons for which a framework refuses all plans with the degrees; none if it runs some.
+/// The reasons for which a framework refuses all plans with the degrees; empty if it runs some
+/// plan.
 std::vector<std::string_view> unsupported_features(Framework framework, const ModelFacts& model,
                                                    const Degrees& degrees);
-/// The reasons for which it refuses a plan, its degrees included; network and layers are not read.
+/// The reasons for which a framework refuses a plan, including its degrees; network and layers are
+/// not read.
 std::vector<std::string_view> unsupported_features(Framework framework, const ModelFacts& model,
                                                    const Plan& plan);
 
-/// Role by role, the first one fastest.
+/// Roles in the order in which ranks are numbered: the first role varies fastest.
 using RankOrder = std::initializer_list<Role>;
 /// The order of all frameworks of training by default.
 inline constexpr RankOrder kUsualOrder = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
@@ -40,11 +42,12 @@ inline constexpr RankOrder kUsualOrder = {Role::Tensor, Role::Context, Role::Exp
 inline constexpr RankOrder kStagesInside = {Role::Tensor, Role::Context, Role::Expert,
                                             Role::Pipeline, Role::Data};
 
-/// Whether ranks that are numbered so have the chips of each role in each dimension of the network,
-/// innermost first.  Chips of a mesh are numbered as its user has them.
+/// Whether ranks in this order have the given chips of each role in each dimension of the network,
+/// innermost first.  On a mesh, users number the chips, so any order is accepted.
 bool is_numbered_so(const std::vector<Division>& network, RankOrder order);
 
-/// Whether a framework has an order that numbers them so, with that layout among tensor ranks.
+/// Whether a framework has an order of ranks that gives this network, for this layout among tensor
+/// ranks.
 bool can_number(Framework framework, const std::vector<Division>& network, TensorLayout layout);
 
 }  // namespace dfsearch::training

@@ -12,15 +12,15 @@
 #include "model/training/layout_shelf.hpp"
 #include "model/training/step.hpp"
 
-// The kernels of a part become the graph of a mapping problem with one chip.  A sample after the
-// other streams through the partitions of a micro-batch, so weights are read once for all of its
+// The kernels of a part become the graph of a mapping problem with one chip.  The samples of a
+// micro-batch stream through the partitions one after the other, so weights are read once for all
 // samples.  Partitions, tiles and SRAM follow docs/model.md, section 6.
 
 namespace dfsearch::training {
 
 namespace {
 
-/// The bandwidth of large transfers.
+/// The bandwidth of the memory for large transfers.
 BytesPerSecond best_bandwidth(const MemoryTier& memory) {
   if (memory.efficiency.steps.empty()) return memory.bandwidth;
   double share = 0.0;
@@ -30,7 +30,7 @@ BytesPerSecond best_bandwidth(const MemoryTier& memory) {
 
 class ChipGraph {
  public:
-  /// Refers to the shares.
+  /// Refers to the arguments.
   ChipGraph(const Task& task, const Block& block, const KernelShares& shares, double samples,
             FusedKind kind)
       : task_(task),
@@ -112,7 +112,8 @@ class ChipGraph {
     return sum;
   }
 
-  /// Each value once, however many kernels of other passes read it.
+  /// Bytes of the outputs of a kernel that kernels outside of the pass read; each value counts
+  /// once.
   [[nodiscard]] Bytes left_for_others(KernelId id) const {
     Bytes sum{};
     for (const std::size_t v : block_.computed(id)) {
@@ -153,7 +154,7 @@ class ChipGraph {
   std::vector<Tensor> tensors_;
 };
 
-/// All but the graph.
+/// The mapping problem of a chip, without the graph.
 Problem chip_problem(const Task& task, const Degrees& degrees) {
   Problem problem;
   problem.workload.word = task.pass.word;
@@ -170,7 +171,7 @@ Problem chip_problem(const Task& task, const Degrees& degrees) {
   return problem;
 }
 
-/// `unfused` does as much, kernel by kernel.
+/// The work of a fused pass; `unfused` is its work kernel by kernel, with the same FLOP.
 WorkTime work_time(Seconds time, const FusedPass& pass, const WorkTime& unfused, Bytes moved) {
   const bool adds = pass.problem.execution.overlap == Overlap::None;
   return {.time = time,
@@ -181,7 +182,7 @@ WorkTime work_time(Seconds time, const FusedPass& pass, const WorkTime& unfused,
 
 using WorkTimes = std::array<WorkTime, kFusedKinds.size()>;
 
-/// Times of the kinds that a schedule has not are zero.
+/// The profile with these times; kinds of passes that a schedule lacks have times of zero.
 BlockProfile with_times(BlockProfile profile, const WorkTimes& times) {
   profile.forward = times[static_cast<std::size_t>(FusedKind::Forward)];
   profile.input_gradient = times[static_cast<std::size_t>(FusedKind::Backward)];

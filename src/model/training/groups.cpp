@@ -11,7 +11,8 @@ namespace dfsearch::training {
 
 namespace {
 
-/// A part of an axis of a torus is a line, and on a mesh a ring.
+/// The link of a group of `degree` chips.  A part of a dimension of a torus is a line; on a mesh it
+/// is a ring.
 Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degree) {
   const bool is_part = dimension.both_ways && degree < dimension.degree && !dimension.mesh;
   return {.topology = is_part ? Topology::Line : dimension.topology,
@@ -22,7 +23,8 @@ Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degr
           .on_mesh = dimension.mesh.has_value()};
 }
 
-/// A role on a mesh: its ring shares links, and a message of it crosses several.
+/// The link of a role on a mesh: its ring may share links with others, and its messages may cross
+/// several links.
 // docs/training.md (14)
 Collectives::Dimension link(const NetworkDimension& dimension, const Division& division, Role role,
                             const MeshLoads& loads) {
@@ -39,8 +41,9 @@ std::size_t most_rings(const Machine& machine, std::size_t d) {
   return d < machine.network.size() && machine.network[d].mesh ? kMostRolesOfGroup : 1;
 }
 
-/// Adds the places of `chips` more chips in the dimensions from `d` on; `open` chips of `d` are
-/// left for `rings` more rings.  On a mesh no ring shares a link, and all are between neighbours.
+/// Adds the places of `chips` more chips in the dimensions from `d` on, where `open` chips of `d`
+/// are left for `rings` more rings.  A lower bound on a mesh: rings share no link and join
+/// neighbours.
 void add_places(const Machine& machine, std::size_t d, std::int64_t open, std::size_t rings,
                 std::int64_t chips, std::vector<Collectives::Dimension>& links,
                 std::vector<Collectives>& places) {
@@ -95,7 +98,7 @@ Group Group::anywhere(const Machine& machine, std::int64_t chips) {
     add_places(machine, 0, *machine.network[0].degree, most_rings(machine, 0), chips, links,
                places);
   }
-  // The chips do not fit in the dimensions: there is no network to be faster than.
+  // The chips do not fit in the dimensions, so any lower bound is valid.
   if (places.empty()) return {};
   return Group(std::move(places));
 }
@@ -170,8 +173,8 @@ Axes axes_of(const Degrees& degrees) {
   return axes;
 }
 
-/// A way to place a division, the loads of its roles, and the order of the roles that share groups:
-/// each gathers what those further in have gathered (docs/model.md (13)).
+/// A placement of a division, the loads of its roles, and the order of the roles that share groups:
+/// each role gathers the values that the roles further in have gathered (docs/model.md (13)).
 struct Placed {
   Division division;
   MeshLoads loads;

@@ -16,8 +16,9 @@
 
 namespace dfsearch::training {
 
-/// A group of chips that share the work by one role, or by several at once.  A group whose place
-/// is not decided has several, and every exchange takes the least time of any.  Immutable.
+/// A group of chips that share the work by one role, or by several at once.  A group whose place is
+/// not decided has several places, and every exchange takes the least time of all places.
+/// Immutable.
 class Group {
  public:
   /// A group of one chip.
@@ -28,47 +29,47 @@ class Group {
   static Group anywhere(const Machine& machine, std::int64_t chips);
 
   [[nodiscard]] std::int64_t members() const { return places_.front().members(); }
-  /// `whole` belongs to the group: the bytes of a member after an all-gather.
+  /// `whole` are the bytes of the whole value of the group, which a member has after an all-gather.
   /// docs/training.md (9)
   [[nodiscard]] Seconds time(Exchange exchange, Bytes whole) const;
-  /// A message from a member to the next.
+  /// The time of a message from a member to the next one.
   [[nodiscard]] Seconds hop(Bytes message) const;
 
  private:
   explicit Group(std::vector<Collectives> places) : places_(std::move(places)) {}
 
-  std::vector<Collectives> places_;  // at least one, all of the same number of chips
+  std::vector<Collectives> places_;  // at least one place; all have the same number of chips
 };
 
-/// The members of a group, in all and in one domain, a part of the innermost dimension.
+/// The members of a group in total and in one domain, a part of the innermost dimension.
 struct GroupReach {
   std::int64_t members = 1;
-  std::int64_t inside = 1;  ///< 0: not decided, any divisor of `members` and `domain`
+  std::int64_t inside = 1;  ///< 0: undecided, any common divisor of `members` and `domain`
   std::int64_t domain = 1;
 };
 
 struct Groups {
   Groups(const Machine& machine, const std::vector<Division>& network);
-  /// Each group at its fastest place, independent of the others: no network is faster.
+  /// Each group at its fastest place, independent of the other groups: no network is faster.
   static Groups anywhere(const Machine& machine, const Degrees& degrees);
 
   Group tensor, context, expert, pipeline;
   Group replicas;         ///< chips with the same weights
   Group expert_replicas;  ///< chips with the same experts
-  /// The places of the members, by role.  For several roles, reaches multiply.
+  /// The reach of each role.  The reach of several roles together is the product.
   std::array<GroupReach, kRoles.size()> reach;
 
  private:
   Groups() = default;
 };
 
-/// Per role: the messages on one link, by the sharing of the mesh, and the most links
+/// For each role, the messages on one link, counted by the sharing of the mesh, and the most links
 /// that a message crosses.
 MeshLoads loads_of(const Mesh& mesh, const Division& division);
 
-/// The placements of a division that no other one with context, expert and data in the same order
-/// beats in any link or hop of any role, and of equal ones the first: some best step has one of
-/// them.
+/// The placements of a division that no other placement dominates, that is, with context, expert
+/// and data in the same order and no more load on a link and no more hops for any role.  The first
+/// of equal ones is kept.  Some best step has one of these placements.
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees);
 
 }  // namespace dfsearch::training

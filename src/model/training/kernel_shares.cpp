@@ -1,5 +1,5 @@
-// Tokens of all samples of a micro-batch are worked on together by kernels with a weight;
-// attention works sample by sample, which changes neither its FLOP nor its bytes.
+// Kernels with a weight process the tokens of all samples of a micro-batch together.  Attention
+// works sample by sample, which changes neither its FLOP nor its bytes.
 
 #include "model/training/kernel_shares.hpp"
 
@@ -59,7 +59,7 @@ Extents KernelShares::extents(KernelId id) const {
   };
   divide(layouts_.tensor, tensor_);
   divide(layouts_.context, context_);
-  // A gradient that goes back through fewer heads of keys than chips is whole on each chip.
+  // If there are fewer heads of keys than chips, each chip has the whole gradient of a head.
   const Kernel& kernel = graph_.kernel(id);
   const bool of_rows = layouts_.tensor != nullptr && kernel.has_weight() && kernel.weight_of &&
                        layouts_.tensor->rules[id.index()].divided == Loop::K;
@@ -67,7 +67,7 @@ Extents KernelShares::extents(KernelId id) const {
     const Kernel& forward = graph_.kernel(*kernel.weight_of);
     if (forward.outer > 1) extents.k = ceil_div(forward.outer, tensor_) * forward.m;
   }
-  // Samples are divided already; a chip has fewer experts, with the rows of all chips.
+  // Samples are already divided.  A chip has a part of the experts, with the rows from all chips.
   if (is_of_experts(id)) extents.divide(Loop::Outer, expert_);
   return extents;
 }
@@ -141,8 +141,8 @@ double KernelShares::parameters(KernelId id) const {
     if (is_of_experts(id)) extents.divide(Loop::Outer, expert_);
     elements = number(extents.outer) * number(extents.m) * number(extents.k);
   }
-  // Biases go with the rows of their matrix, the table of a look-up with its entries; the
-  // weight of a norm is whole.
+  // Biases are divided with the rows of their matrix, and the table of a look-up by its entries;
+  // the weight of a norm is whole.
   const bool goes_along = kernel.has_weight() ? divided == Loop::Outer || divided == Loop::M
                                               : graph_.inputs(id).empty();
   const std::int64_t own =

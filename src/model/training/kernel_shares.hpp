@@ -1,6 +1,7 @@
 #pragma once
-// The share of one chip in each kernel of a block, and its time, for one micro-batch
-// (docs/training.md, section 5): the summands of profiles, and the kernels in graphs of a chip.
+// The share of one chip in each kernel of a block, and the time of this share, for one micro-batch
+// (docs/training.md, section 5).  Profiles are sums of these shares, and graphs of a chip consist
+// of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@ struct Extents {
   void divide(Loop loop, std::int64_t chips);
 };
 
-/// Refers to the task, the block and the layouts.
+/// Shares of the kernels of a block.  Refers to the task, the block and the layouts.
 class KernelShares {
  public:
   KernelShares(const Task& task, const Block& block, const BlockLayouts& layouts,
@@ -30,14 +31,14 @@ class KernelShares {
   [[nodiscard]] bool is_of_experts(KernelId kernel) const;
   [[nodiscard]] Extents extents(KernelId kernel) const;
   [[nodiscard]] Bytes read(KernelId kernel, std::size_t input) const;
-  /// Bytes of a value as its producer leaves it.
+  /// Bytes of a value in the layout in which it is produced.
   [[nodiscard]] Bytes produced(std::size_t value) const;
-  /// Bytes of an output that no kernel of the block reads: the block's result, or the gradient of a
-  /// weight.  None if some kernel does.
+  /// Bytes of an output that no kernel of the block reads (the result of the block, or the gradient
+  /// of a weight); 0 if some kernel reads the output.
   [[nodiscard]] Bytes results(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Bytes weight(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Flops flops(KernelId kernel, const Extents& extents) const;
-  /// At the rate of this much work.
+  /// Compute time, at the rate that this amount of work reaches.
   [[nodiscard]] Seconds compute(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Bytes kept(std::size_t value) const;
   /// Elements of the weight that a chip stores, and of the parameters beside it.

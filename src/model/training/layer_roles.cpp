@@ -10,7 +10,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The forward kernel whose name a backward kernel continues.
+/// The name of a kernel as the name of its forward kernel and the suffix of a backward kernel.
 struct Name {
   std::string_view base;
   std::string_view suffix;
@@ -80,8 +80,7 @@ LayerRole role_of(const DataflowGraph& graph, KernelId id) {
       return {kernel.weight_of ? KernelRole::DataGradient : KernelRole::WeightProduct, unit};
     case KernelKind::Gemm:
       if (kernel.weight_of) return {KernelRole::WeightGradient, unit};
-      // The gradients that SCORES and CONTEXT hand back to keys and values have heads of keys and
-      // values.
+      // The gradients of keys and values, from SCORES and CONTEXT, have heads of keys and values.
       if (name.suffix == "_bwd_2") return {KernelRole::ProductOfQueries, RowUnit::KeyHead};
       return {KernelRole::Product, unit};
     case KernelKind::Elementwise:

@@ -13,28 +13,29 @@ namespace dfsearch::training {
 enum class KernelRole : std::uint8_t {
   Source,             ///< INPUT, GRADIENT: values of another layer
   Embedding,          ///< the look-up
-  EmbeddingGradient,  ///< of the table
+  EmbeddingGradient,  ///< the gradient of the table
   Elementwise,        ///< an element of each input makes one of the output
   Sum,                ///< elementwise sum of all inputs
   Loss,
   Spread,            ///< copies rows of tokens to their experts: DISPATCH, and backward COMBINE
   Collect,           ///< the weighted sum of the rows: COMBINE, and backward DISPATCH
-  Attention,         ///< fused
-  Product,           ///< of two streamed inputs: the last one belongs to the keys
-  ProductOfQueries,  ///< the same, summed over the queries
-  WeightProduct,     ///< of a weight and a streamed input
-  DataGradient,      ///< the same with the weight of another, which it transposes
+  Attention,         ///< fused attention
+  Product,           ///< product of two streamed inputs, of which the last has the keys or values
+  ProductOfQueries,  ///< product of two streamed inputs, summed over the queries
+  WeightProduct,     ///< product of a weight and a streamed input
+  DataGradient,      ///< product of the transposed weight of another kernel and a streamed input
   WeightGradient,
 };
 
-/// Where the rows of a kernel, or of the weight whose gradient it computes, may be split.
+/// The boundaries at which the rows of a kernel, or of the weight whose gradient it computes, may
+/// be split.
 enum class RowUnit : std::uint8_t {
   Row,          ///< anywhere
   QueryHead,    ///< between heads
   KeyHead,      ///< between heads of keys and values, which several heads of queries may share
-  All,          ///< nowhere: every element needs, or is, a whole column
-  RoutedTable,  ///< nowhere: of the weight of the router, which all chips have
-  Expert,       ///< anywhere within an expert, or between experts
+  All,          ///< nowhere: every element is, or depends on, a whole column
+  RoutedTable,  ///< nowhere: all chips have the weight of the router
+  Expert,       ///< anywhere, within an expert or between experts
 };
 
 struct LayerRole {
@@ -46,7 +47,7 @@ struct LayerRole {
 /// unknown name counts as one whose rows are not split.
 LayerRole role_of(const DataflowGraph& graph, KernelId kernel);
 
-/// Whether an input of attention is the key that all heads share, as latent attention has it.
+/// Whether an input of attention is the part of a key that all heads share in latent attention.
 bool is_shared_key(const DataflowGraph& graph, TensorId input);
 
 /// Whether the kernel computes the keys and values of all heads from latents.

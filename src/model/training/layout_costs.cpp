@@ -7,7 +7,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// The number of n-th parts of a value that a chip has.
+/// The amount of a value that a chip has, in n-th parts.
 double held_parts(ValueLayout layout, HeadCopies copies, const AxisRules& axis) {
   const double chips = static_cast<double>(axis.chips);
   if (layout == ValueLayout::Replicated || layout == ValueLayout::Partial) return chips;
@@ -15,7 +15,7 @@ double held_parts(ValueLayout layout, HeadCopies copies, const AxisRules& axis) 
   return is_copied ? chips / static_cast<double>(axis.kv_heads) : 1.0;
 }
 
-/// The amount that each chip sends, in (n-1)/n^2 of a value.
+/// The amount that each chip sends, in units of (n-1)/n^2 of a value.
 double sent_parts(Exchange exchange, double chips) {
   switch (exchange) {
     case Exchange::AllGather:
@@ -32,7 +32,7 @@ double sent_parts(Exchange exchange, double chips) {
 /// Parts of a value on a chip, by layout.
 using Parts = std::array<double, kLayouts>;
 
-/// The part of every value that is on a chip.
+/// For each value and layout, the amount on a chip.
 std::vector<Parts> value_parts(const DataflowGraph& graph, const AxisRules& axis) {
   std::vector<Parts> kept(graph.values().size());
   for (std::size_t value = 0; value < kept.size(); ++value) {
@@ -45,7 +45,8 @@ std::vector<Parts> value_parts(const DataflowGraph& graph, const AxisRules& axis
   return kept;
 }
 
-/// The inputs and outputs of a kernel; an output has the number of its value.
+/// The amounts of the inputs and outputs of a kernel on a chip; an output is stored with the number
+/// of its value.
 struct Streams {
   std::vector<Parts> inputs;
   std::vector<std::pair<int, Parts>> outputs;
@@ -72,7 +73,7 @@ std::vector<Streams> streams_of(const DataflowGraph& graph, const AxisRules& axi
   return streams;
 }
 
-/// The three criteria, in these places of the cost.
+/// The indices of the three criteria in the cost.
 struct Places {
   std::size_t sent, collectives, kept;
 };

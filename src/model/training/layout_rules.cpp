@@ -1,9 +1,9 @@
 // The legal ways to divide each kernel of a layer (docs/training.md, section 2).
 //
-// A rule is legal if every chip finds, in the layouts in which the inputs arrive, all elements
-// that its part of the loops reads, and if what the chips compute together is the output in the
-// layout that the rule says.  That this holds is tested with data: divided layers are computed
-// chip by chip and compared with whole ones (tests/model/training/divided_layer_test.cpp).
+// A rule is legal if every chip finds, in the layouts in which the inputs arrive, all elements that
+// its part of the loops reads, and if the results of all chips form the output in the layout of the
+// rule.  Tests check this with data: they compute divided layers chip by chip and compare them with
+// whole layers (tests/model/training/divided_layer_test.cpp).
 
 #include "model/training/layer_roles.hpp"
 #include "model/training/layouts.hpp"
@@ -17,13 +17,13 @@ constexpr ValueLayout T = ValueLayout::Tokens;
 constexpr ValueLayout X = ValueLayout::Experts;
 constexpr ValueLayout P = ValueLayout::Partial;
 
-/// How a weight is split, by all kernels that use it.
+/// The split of a weight, which all kernels that use it share.
 enum class WeightSplit : std::uint8_t {
-  Columns,  ///< by rows of the output
-  Rows,     ///< by rows of the input
-  Tokens,   ///< not: chips have different tokens
-  Whole,    ///< not: chips do the same
-  Summed,   ///< not: chips do the same forward, and backward with summands of the gradient
+  Columns,  ///< split by rows of the output
+  Rows,     ///< split by rows of the input
+  Tokens,   ///< not split: chips have different tokens
+  Whole,    ///< not split: chips compute the same
+  Summed,   ///< not split: chips compute the same forward, and summands of the gradients backward
   Experts,
 };
 
@@ -37,7 +37,8 @@ class KernelRules {
       case KernelRole::Source:
         return source();
       case KernelRole::Embedding:
-        // Every chip of the tensor axis has some words of the table, and adds nothing for others.
+        // Every chip of the tensor axis has the table for some words, and contributes zeros for
+        // others.
         if (axis_.axis == Axis::Tensor) return {alike(R, Loop::None, P)};
         return {tokens()};
       case KernelRole::EmbeddingGradient:
@@ -90,7 +91,7 @@ class KernelRules {
     if (has_heads()) return heads_divide();
     return role_.unit == RowUnit::Row || role_.unit == RowUnit::Expert;
   }
-  /// The loop that is divided where rows are.
+  /// The loop that a division of rows divides.
   [[nodiscard]] Loop row_loop() const {
     if (role_.unit == RowUnit::Expert) return Loop::M;
     return has_heads() || kernel_.outer > 1 ? Loop::Outer : Loop::M;
@@ -118,13 +119,15 @@ class KernelRules {
     return rules;
   }
 
-  /// Columns of the logits are compared by a few numbers for each token, which all chips get.
+  /// If rows of the logits are divided, a few numbers for each token join the parts, and all chips
+  /// get them.
   [[nodiscard]] List loss() const {
     if (axis_.axis == Axis::Expert) return {tokens()};
     return {whole(), alike(F, Loop::M, R), tokens()};
   }
 
-  /// A weighted sum of rows is linear in the rows; the last input is the weights.
+  /// A weighted sum is linear in its rows, so rows may be partial, but not the weights, the last
+  /// input.
   [[nodiscard]] List collect() const {
     if (axis_.axis == Axis::Expert) return {tokens()};
     List rules{whole(), tokens()};
@@ -141,7 +144,7 @@ class KernelRules {
       for_each_input([&](std::size_t i, TensorId input) {
         if (!is_shared_key(graph_, input)) return;
         rule.inputs[i] = R;
-        if (i < rule.parts.size()) rule.parts[i] = P;  // every head has its share
+        if (i < rule.parts.size()) rule.parts[i] = P;  // each head contributes a summand
       });
       rules.push_back(rule);
     }
@@ -150,7 +153,7 @@ class KernelRules {
       const int operand = graph_.tensor(input).operand;
       if (operand != 2 && operand != 3) return;
       queries.inputs[i] = R;
-      if (i < queries.parts.size()) queries.parts[i] = P;  // every query has its share
+      if (i < queries.parts.size()) queries.parts[i] = P;  // each query contributes a summand
     });
     rules.push_back(queries);
     rules.push_back(with_parts(whole(), R));
@@ -161,7 +164,7 @@ class KernelRules {
     const std::span<const TensorId> inputs = graph_.inputs(id_);
     for (std::size_t i = 0; i < inputs.size(); ++i) function(i, inputs[i]);
   }
-  /// Backward: a gradient for each of the queries, keys and values, which come first.
+  /// Backward, adds the layout of the gradient of each tensor of queries, keys and values.
   [[nodiscard]] LayoutRule with_parts(LayoutRule rule, ValueLayout layout) const {
     if (kernel_.phase == Phase::Forward) return rule;
     for_each_input([&](std::size_t, TensorId input) {
@@ -187,7 +190,7 @@ class KernelRules {
 
   [[nodiscard]] std::vector<WeightSplit> splits() const {
     if (axis_.axis == Axis::Context) {
-      // Keys and values of all tokens are made of latents, which are fewer to send.
+      // Each chip may make keys and values of all tokens from latents, which are smaller to send.
       if (is_of_latents(graph_, id_)) return {WeightSplit::Tokens, WeightSplit::Summed};
       return {WeightSplit::Tokens};
     }
@@ -217,7 +220,7 @@ class KernelRules {
           rule.inputs.back() = R;
           return rule;
         }
-        // The gradient comes first, the streamed input last.
+        // The first input is the gradient, the last one the streamed input.
         const bool columns = split == WeightSplit::Columns;
         LayoutRule rule = alike(columns ? F : R, columns ? row_loop() : Loop::N, F);
         rule.inputs.back() = columns ? R : F;

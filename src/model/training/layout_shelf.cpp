@@ -5,9 +5,9 @@
 
 #include "model/layer/shard.hpp"
 
-// The layouts of values that layers hand each other fit: the layers of one kind choose it, and the
-// layers of the other kind and the ends of the model take it.  The two layouts that have a name
-// belong to the layers that come first, the layouts of the front to the kind with more layers.
+// Values between layers have one layout: one kind of layer chooses it, and the other kind and the
+// ends of the model take it.  The layouts with a name are chosen by the layers that come first, the
+// layouts of the front by the kind with more layers.
 
 namespace dfsearch::training {
 
@@ -25,13 +25,13 @@ ValueLayout output_of(const DataflowGraph& graph, const AxisLayout& layout, std:
   return layout.rules[static_cast<std::size_t>(found - kernels.begin())].output;
 }
 
-/// The most members that are left of a front that is too long, since plans try all of them.
+/// Most members of a front after thinning; plans try all members, so long fronts are thinned.
 constexpr std::size_t kThinned = 8;
 
 bool is_layer(Part part) { return part == Part::Layer || part == Part::OtherLayer; }
 
-/// The last member of each run of members that send at most `more` times the bytes of the first
-/// one: it keeps least.
+/// Divides the front into runs whose members send at most `more` times the bytes of the first
+/// member of the run.  Returns the last member of each run, which keeps least.
 std::vector<FrontLayout> thinned(const std::vector<FrontLayout>& front, double more) {
   std::vector<FrontLayout> left;
   for (std::size_t i = 0; i < front.size();) {
@@ -123,7 +123,7 @@ const AxisLayout* LayoutShelf::on_front(Part part, std::int64_t chips, int place
                                         const Deadline& deadline) {
   const AxisLayout& member = front(chips, deadline)[static_cast<std::size_t>(place - 1)];
   if (part == most_layers_) return &member;
-  // Ends keep values of one micro-batch only.
+  // The ends take the layout that sends least, since they keep values of one micro-batch only.
   const TensorLayout order = is_layer(part) ? TensorLayout::LeastKept : TensorLayout::LeastSent;
   return find({part, Role::Tensor, chips, order, 1, handed_by(most_layers_, member)}, deadline);
 }
@@ -139,7 +139,7 @@ std::vector<TensorLayout> LayoutShelf::tensor_layouts(const Degrees& degrees,
 
 BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayout order,
                                   const Deadline& deadline) {
-  // Layers whose attention sees other tokens have the same kernels and values.
+  // If layers differ only in the tokens that attention sees, they have the same kernels and values.
   if (part == Part::OtherLayer) part = expert_layers_;
   BlockLayouts layouts;
   const std::int64_t tensor = degrees[Role::Tensor];
@@ -149,13 +149,13 @@ BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayou
                          ? on_front(part, tensor, place, deadline)
                          : beside_layers({part, Role::Tensor, tensor, order, 1, {}}, deadline);
   }
-  // On these two axes one layout is best for all.
+  // On the context and expert axes, all plans have the layout that sends least.
   constexpr TensorLayout kOne = TensorLayout::LeastSent;
   if (degrees[Role::Context] > 1) {
     layouts.context =
         beside_layers({part, Role::Context, degrees[Role::Context], kOne, tensor, {}}, deadline);
   }
-  // All other values have samples alone.
+  // On the expert axis, other parts are divided by samples alone and have no layouts.
   if (degrees[Role::Expert] > 1 && part == expert_layers_) {
     layouts.expert =
         beside_layers({part, Role::Expert, degrees[Role::Expert], kOne, 1, {}}, deadline);

@@ -1,5 +1,5 @@
 #pragma once
-// The layouts of the parts of a model, each found once.
+// The layouts of the parts of a model; each is computed once.
 
 #include <compare>
 #include <map>
@@ -15,13 +15,13 @@
 
 namespace dfsearch::training {
 
-/// Any thread may call it.  Refers to the task and the blocks.
+/// Any thread may use a shelf.  Refers to the task and the blocks.
 class LayoutShelf {
  public:
   LayoutShelf(const Task& task, const Blocks& blocks);
 
-  /// All layouts that there are among the tensor ranks: the two that have a name, then the front.
-  /// Throws Stopped.
+  /// All layouts among the tensor ranks that a plan may have: least_sent and least_kept, then the
+  /// front.  Throws Stopped.
   std::vector<TensorLayout> tensor_layouts(const Degrees& degrees, const Deadline& deadline = {});
   /// The layouts of a part that the model has, for one of `tensor_layouts`.  They live as long as
   /// the shelf.  Throws Stopped.
@@ -35,7 +35,7 @@ class LayoutShelf {
 
  private:
   using Front = std::vector<AxisLayout>;
-  /// Made by the thread that needs it first; others wait for it.
+  /// A value that the first thread to need it computes; other threads wait.
   template <class Value>
   struct Once {
     std::mutex making;
@@ -51,8 +51,8 @@ class LayoutShelf {
     Part part;
     Role role;
     std::int64_t chips;
-    TensorLayout order;   ///< a layout with a name
-    std::int64_t tensor;  ///< chips of the tensor axis, which the context axis finds divided
+    TensorLayout order;   ///< LeastSent or LeastKept
+    std::int64_t tensor;  ///< chips of the tensor axis, for the context axis; else 1
     Handed handed;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -60,7 +60,8 @@ class LayoutShelf {
   [[nodiscard]] Handed handed_by(Part part, const AxisLayout& layout) const;
   const AxisLayout* find(const Key& key, const Deadline& deadline);
   const Front& front(std::int64_t chips, const Deadline& deadline);
-  /// The layout of the key, which has nothing handed yet, beside the layers that come first.
+  /// The layout of the key, with the values between layers as the layers that come first lay them
+  /// out.  `key.handed` must be empty.
   const AxisLayout* beside_layers(Key key, const Deadline& deadline);
   const AxisLayout* on_front(Part part, std::int64_t chips, int place, const Deadline& deadline);
 
@@ -73,13 +74,13 @@ class LayoutShelf {
   std::map<std::int64_t, Once<Front>> fronts_;
 };
 
-/// Names of the kernels that compute these values, in the order of the graph.
+/// Values by the names of the kernels that compute them, in the order of the graph.
 struct LayoutSummary {
-  std::vector<std::string> whole;  ///< kept for the backward pass by every chip
+  std::vector<std::string> whole;  ///< kept whole by every chip for the backward pass
   std::vector<std::string> again;  ///< kept split, and exchanged again for the backward pass
 };
 
-/// `layout` is one of the block.
+/// The summary of `layout`, which belongs to the block.
 LayoutSummary summary_of(const Block& block, const AxisLayout& layout);
 
 }  // namespace dfsearch::training

@@ -1,10 +1,11 @@
 // The legal assignment of layouts of least cost.
 //
-// Each weight, whose kernels are split alike, and each other kernel has a variable: its rule.  Each
-// kernel, each end of the graph and each value has a term; a value's is the least for the layouts
-// at its ends, over conversions and kept layouts (value_delivery.hpp).  The sum is minimised by
-// bucket elimination (base/least_sum.hpp), which is exact, also in its ties.  Against all
-// assignments, by rules written once more: tests/model/training/least_layout_test.cpp.
+// Variables are the rule of each weight, whose kernels are split alike, and of each other kernel.
+// Each kernel, each end of the graph and each value has a term.  The term of a value is the least
+// cost over conversions and kept layouts, given the layouts at its producer and consumers
+// (value_delivery.hpp).  Bucket elimination (base/least_sum.hpp) minimises the sum exactly, also in
+// its ties. tests/model/training/least_layout_test.cpp compares it with an enumeration of all
+// assignments.
 
 #include <algorithm>
 #include <map>
@@ -18,9 +19,9 @@
 namespace dfsearch::training {
 namespace {
 
-// A layer takes some ten thousand.
+// Limit of steps of the elimination; a layer takes some ten thousand.
 constexpr double kMostSteps = 4e9;
-// The rules of a value's kernels have a few combinations, however large the model is.
+// Limit of combinations of rules of the kernels of a value; models of any size have a few.
 constexpr double kMostCombinations = 1e7;
 constexpr std::int64_t kCombinationsBetweenLooks = 1'000;
 
@@ -29,8 +30,8 @@ constexpr std::size_t kNoVariable = static_cast<std::size_t>(-1);
 /// A value that the graph hands on to the next layer, or back to the one before.
 struct BoundaryValue {
   KernelId producer;
-  std::optional<KernelId> source;       ///< stands for the same, handed to this graph
-  std::optional<ValueLayout> layout{};  ///< given, where there is no source
+  std::optional<KernelId> source;       ///< stands for the value as this graph receives it
+  std::optional<ValueLayout> layout{};  ///< the given layout, if there is no source
 };
 
 /// The kernel that computes the output for the next layer.
@@ -39,7 +40,7 @@ std::optional<KernelId> result_of(const DataflowGraph& graph) {
   return sum ? sum : find_kernel(graph, "EMBED");
 }
 
-/// The kernel that computes the gradient for the layer before: nothing in the graph reads it.
+/// The kernel that computes the gradient for the layer before, which nothing in the graph reads.
 std::optional<KernelId> gradient_of(const DataflowGraph& graph, KernelId input) {
   std::optional<KernelId> last;
   for (std::size_t k = input.index(); k < graph.kernel_count(); ++k) {
@@ -116,8 +117,9 @@ class LayoutProblem {
     for (const BoundaryValue& end : ends_) add_end(end);
   }
 
-  /// Adds the layout in which a value is kept as a variable, after all others: the layout of its
-  /// producer, or one that some rule of a forward consumer requires.
+  /// Adds a variable for the layout in which a value is kept, after all other variables.  Its
+  /// values are the layouts of its producer, and layouts that some rule of a forward consumer
+  /// requires.
   void add_kept_layouts() {
     kept_variable_.resize(finders_.size(), kNoVariable);
     for (std::size_t value = 0; value < finders_.size(); ++value) {
@@ -136,8 +138,8 @@ class LayoutProblem {
     }
   }
 
-  /// Adds a term over the variables of some kernels and `more`.  `cost` computes its value for each
-  /// combination of rules, which `chosen_` holds.
+  /// Adds a term over the variables of some kernels and the variable `more`.  `cost` computes the
+  /// term for the combination of rules in `chosen_`.
   template <class Cost>
   void add_term(const std::vector<KernelId>& kernels, const Cost& cost,
                 std::size_t more = kNoVariable) {
@@ -260,10 +262,10 @@ class LayoutProblem {
   PacedDeadline paced_;
   std::vector<BoundaryValue> ends_;
   std::vector<std::vector<LayoutRule>> rules_;
-  std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
-  std::vector<std::size_t> sizes_;     // of the variables; 1 for other kernels of a weight
+  std::vector<std::size_t> variable_;  // by kernel: the first kernel that uses the same weight
+  std::vector<std::size_t> sizes_;     // by variable; 1 for further kernels of a weight
   std::vector<DeliveryFinder> finders_;
-  std::vector<std::size_t> kept_variable_;  // of each value; empty: not a choice of its own
+  std::vector<std::size_t> kept_variable_;  // by value; kNoVariable, or empty: no variable
   std::map<std::size_t, std::vector<ValueLayout>> kept_layouts_;  // by variable
   std::vector<LexicographicSumTerm> terms_;
   std::vector<std::uint8_t> chosen_;

@@ -14,12 +14,13 @@ namespace dfsearch::training {
 
 namespace {
 
-/// Elements of weights: on all replicas, and of experts.
+/// Elements of weights: outside of experts, and of experts.
 struct Parameters {
   double all = 0.0;
   double of_experts = 0.0;
 
-  /// `each` bytes for each element, divided among the chips that share it or not.
+  /// `each` bytes for each element; if `divided`, the share of a chip among chips with the same
+  /// weights.
   [[nodiscard]] Bytes bytes(double each, bool divided, const Task& task,
                             const Degrees& degrees) const {
     if (!divided) return Bytes(each * (all + of_experts));
@@ -43,7 +44,7 @@ Parameters parameters_of(const Task& task, const Degrees& degrees, const Profile
   return sum;
 }
 
-/// The largest of something among the layers that a stage has.
+/// The largest `amount` of a layer of the stage.
 template <class Amount>
 Bytes largest(const Profiles& profiles, const StageContent& content, const Amount& amount) {
   Bytes most{};
@@ -65,7 +66,7 @@ Bytes kept_of(Recompute recompute, const BlockProfile& block) {
   return block.input;
 }
 
-/// Further bytes of a layer during its backward pass.
+/// Bytes of a layer that are recomputed for its backward pass.
 Bytes made_again(Recompute recompute, const BlockProfile& block) {
   switch (recompute) {
     case Recompute::None:
@@ -78,14 +79,15 @@ Bytes made_again(Recompute recompute, const BlockProfile& block) {
   return block.kept + block.kept_scores;
 }
 
-/// Two layers' worth stays in the first memory: one being moved and one being computed.
+/// Layers in the first memory: one that is moved and one that is computed.
 constexpr double kBuffers = 2.0;
 
-/// Layers that switches of the software compute again whole, or copy to the memory of the host.
+/// The effect of switches of the software that recompute whole layers, or copy layers to the memory
+/// of the host.
 class SwitchedLayers {
  public:
-  /// At the low end all copied layers leave the device; at the typical one, all but those under
-  /// way; at the high end none, as no run was measured.
+  /// At the low level, all copied layers leave the device; at the typical level, all except the
+  /// layers that are being copied; at the high level none, since no run was measured.
   SwitchedLayers(const Task& task, const Plan& plan, double layers, memory::Recompute recompute,
                  memory::Level level)
       : recompute_(recompute), copies_(level != memory::Level::Low) {
@@ -99,7 +101,7 @@ class SwitchedLayers {
   }
   [[nodiscard]] bool any() const { return again_ > 0.0 || copied_ > 0.0; }
 
-  /// A layer that keeps the mean of all layers; `count` of them are like it.
+  /// `layer` with the kept bytes of the mean layer; `count` layers of the stage are like it.
   [[nodiscard]] memory::LayerMemory mean(memory::LayerMemory layer, double count) const {
     const memory::Amount kept =
         (1.0 - again_) * layer.kept(recompute_) + again_ * layer.kept(Recompute::Full);
@@ -119,7 +121,7 @@ class SwitchedLayers {
 
  private:
   const memory::Recompute recompute_;
-  const bool copies_;                  ///< some layers are on the device as they move
+  const bool copies_;                  ///< layers that are being copied are on the device
   double again_ = 0.0, copied_ = 0.0;  ///< shares of the layers of a stage
 };
 
@@ -171,7 +173,7 @@ double sharing_chips(const Task& task, const Degrees& degrees, bool of_experts) 
 
 namespace {
 
-/// Divides the bytes of a chip among the parts of a plan.
+/// Divides the bytes of a chip among the parts of MemoryUse.
 MemoryUse use_of(const memory::StageMemory& held, const StageContent& content) {
   using memory::Moment;
   const double layers = number(content.all_layers());
@@ -187,10 +189,11 @@ MemoryUse use_of(const memory::StageMemory& held, const StageContent& content) {
   use.working = Bytes(held.working);
   use.ends = Bytes(held.loss + held.gathered);
   use.runtime = Bytes(held.resident + held.fragments + held.context);
-  // Gradients that are yet to be made, activations that count twice and the input of the loss.
+  // The parts differ from the whole by gradients that are not yet made, by activations that count
+  // twice, and by the input of the loss.
   const Bytes rest = Bytes(held.device()) - use.total();
   if (rest < Bytes{}) {
-    use.gradients = std::max(use.gradients + rest, Bytes{});  // no less by rounding
+    use.gradients = std::max(use.gradients + rest, Bytes{});  // not below 0 by rounding
   } else {
     use.activations += rest;
   }
@@ -222,9 +225,9 @@ memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles
   return memory::stage_memory(step, held);
 }
 
-// Some libraries keep the logits of all chunks of a chunked loss in 16 bits (torchtune), others
-// compute the head by chunks as well and go back through each at once (torchtitan's ChunkedCELoss).
-// The optimizers of PyTorch work with or without temporary values.
+// If the loss is chunked, some libraries keep the logits of all chunks in 16 bits (torchtune).
+// Others also compute the head by chunks and run the backward pass of each chunk at once
+// (torchtitan's ChunkedCELoss).  The optimizers of PyTorch work with or without temporary values.
 LeanOptions lean_options(const Task& task) {
   if (!task.stack) return {};
   return {.head_by_chunks = task.loss(1).kind == memory::LossKind::Chunked,
@@ -295,7 +298,7 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
                    });
   }
   if (content.first && task.model.dropout) {
-    // The mask of dropout behind the embedding: a byte for each element.
+    // The dropout after the embedding has a mask of a byte for each element.
     const Part layer = content.layers > 0 ? Part::Layer : Part::OtherLayer;
     use.ends += of(profiles, layer).input * (alive / word);
   }
@@ -320,20 +323,21 @@ bool fits(const Machine& machine, const MemoryUse& use) {
   return use.total() <= machine.memory[0].capacity && use.second <= second;
 }
 
-// Stages may hold parts of layers here, with the fewest micro-batches in flight and states that are
-// divided most.
+// Lower bounds on memory: stages may hold parts of layers, with the fewest micro-batches in flight
+// and the states divided most.
 
 namespace {
 
-/// The layers of a kind, and the least bytes that a stage needs for each.
+/// The number of layers of a kind, and the least bytes that a stage needs for each of them.
 struct KindNeed {
   double layers = 0.0, states = 0.0, kept = 0.0;
 
   [[nodiscard]] double with(double alive) const { return states + kept * alive; }
 };
 
-/// False only if no spread of the layers needs at most `room` bytes of each stage: at some price of
-/// each kind, a stage has layers for no more than `room` times the greatest price of a byte.
+/// False only if no spread of the layers fits into `room` bytes of each stage.  Proof: give each
+/// kind of layer a price.  A stage holds layers worth at most `room` times the greatest price of a
+/// byte, so if the sum over the stages is below the price of all layers, some layer does not fit.
 bool may_hold(const std::vector<KindNeed>& kinds, double room, const Plan& plan,
               std::int64_t micro_batches) {
   const std::int64_t stages = plan.degrees[Role::Pipeline];
@@ -357,7 +361,7 @@ bool may_hold(const std::vector<KindNeed>& kinds, double room, const Plan& plan,
          holds_all([&](const KindNeed& kind) { return kind.with(alive(stages - 1)); });
 }
 
-/// With a stack, for several stages, without the ends.
+/// may_hold() for tasks with a stack and several stages; the ends are left out.
 bool stages_may_hold(const Task& task, const Plan& plan, const Profiles& profiles,
                      const LayerOrder& order, std::int64_t micro_batches) {
   const memory::StepMemory step = step_memory(task, plan, micro_batches, task.decide);
@@ -371,7 +375,7 @@ bool stages_may_hold(const Task& task, const Plan& plan, const Profiles& profile
     // The last stage has one micro-batch in flight.
     const memory::StageMemory use = memory_at(
         task, plan, profiles, one, plan.degrees[Role::Pipeline] - 1, micro_batches, task.decide);
-    // Gradients that the step makes may not be there yet.
+    // Gradients that are made during the step may not exist at the peak.
     const double held =
         use.weights + use.adapters + use.optimizer + (step.makes_gradients() ? 0.0 : use.gradients);
     const double moment = use.moments[static_cast<std::size_t>(memory::Moment::LastLayer)];
@@ -386,7 +390,7 @@ bool stages_may_hold(const Task& task, const Plan& plan, const Profiles& profile
 bool stack_may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order,
                    std::int64_t micro_batches) {
   const auto& given = task.choices.zeros;
-  // More chunks may compute more layers again.
+  // Plans with more chunks may recompute more layers, so all layers count as recomputed.
   if (task.stack->stack.software.recompute_layers > 0) plan.recompute = Recompute::Full;
   for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
     const bool is_shared = sharing_chips(task, plan.degrees, false) > 1.0;

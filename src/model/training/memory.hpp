@@ -19,28 +19,29 @@ struct MemoryUse {
   Bytes weights{};
   Bytes gradients{};
   Bytes optimizer{};
-  Bytes activations{};  ///< of all micro-batches in flight
+  Bytes activations{};  ///< activations of all micro-batches in flight
   Bytes working{};      ///< buffers of the block at work: recomputed values, inputs and outputs
-  Bytes ends{};         ///< of the embedding and the head
+  Bytes ends{};         ///< buffers of the embedding and the head
   Bytes runtime{};      ///< with a stack: buffers, fragments, the driver, NCCL
-  Bytes second{};       ///< all that is offloaded
+  Bytes second{};       ///< offloaded bytes, in the second memory
 
   [[nodiscard]] Bytes total() const {
     return weights + gradients + optimizer + activations + working + ends + runtime;
   }
 };
 
-/// Chips among which an optimizer's states can be divided: all chips with the same weights, or with
-/// a stack the members of its `shard_group` among them.
+/// Chips among which the states of an optimizer can be divided: all chips with the same weights or,
+/// with a stack that has a `shard_group`, the chips of this group among them.
 double sharing_chips(const Task& task, const Degrees& degrees, bool of_experts);
 
-/// Never less with a layer more.  Of the plan degrees, recomputation, ZeRO, schedule, chunks and
-/// offload are read.
+/// Never less with a layer more.  From the plan, only degrees, recomputation, ZeRO, schedule,
+/// chunks and offload are read.
 /// docs/training.md (2), (4), (5)
 MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
                        const StageContent& content, std::int64_t stage, std::int64_t micro_batches);
 
-/// Returns the bytes with a stack at an end of its constants; `stage_memory` takes `task.decide`.
+/// The memory of a chip with a stack, at a level of its constants; `stage_memory` uses
+/// `task.decide`.
 /// docs/truth.md, section 5
 memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles& profiles,
                               const StageContent& content, std::int64_t stage,
@@ -56,27 +57,27 @@ struct MemoryJudgement {
 
 /// Options of the software of a stack that need less memory, if the task does not set them.
 struct LeanOptions {
-  bool head_by_chunks = false;   ///< a chunked loss keeps no logits of other chunks
-  bool fused_optimizer = false;  ///< nothing beside its states while it works
+  bool head_by_chunks = false;   ///< the head and the loss work chunk by chunk
+  bool fused_optimizer = false;  ///< the optimizer has no temporary values
 
   [[nodiscard]] bool any() const { return head_by_chunks || fused_optimizer; }
 };
 
-/// All options of software of the same name; none without a stack.
+/// All lean options that the software of the stack has; none without a stack.
 /// docs/truth.md, section 5
 LeanOptions lean_options(const Task& task);
 Task with(const LeanOptions& options, Task task);
 
-/// Infeasible only if the plan does not fit with all lean options either.
+/// The verdict is Infeasible only if the plan does not fit with all lean options, either.
 /// docs/truth.md (16)
 MemoryJudgement judgement(const Task& task, const Plan& plan, const Profiles& profiles,
                           const std::vector<StageContent>& stages, std::int64_t micro_batches);
 
-/// Whether `use` is within the memories of a chip.
+/// Whether `use` fits in the memories of a chip.
 bool fits(const Machine& machine, const MemoryUse& use);
 
 /// False only if no plan with these degrees, micro-batch and recomputation fits; no other decision
-/// of the plan is read.  True where layers may be offloaded.
+/// of the plan is read.  Always true if layers may be offloaded.
 /// docs/search.md, section 15
 bool may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order);
 

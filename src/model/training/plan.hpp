@@ -28,8 +28,8 @@ enum class Role : std::uint8_t {
 inline constexpr std::array kRoles = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
                                       Role::Pipeline};
 
-/// A number for each role.  The degrees multiply to the number of chips; Expert times Data is the
-/// number of replicas of all weights outside experts.
+/// A number for each role.  The product of the degrees is the number of chips; Expert times Data is
+/// the number of replicas of the weights outside experts.
 class Degrees {
  public:
   [[nodiscard]] std::int64_t operator[](Role role) const {
@@ -66,14 +66,14 @@ inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Sched
 
 using memory::Recompute;
 
-/// How values lie among the tensor ranks: by the layout that sends least, by the one that keeps
-/// least, or by one of the front between the two (docs/training.md, section 2).  With a stack the
-/// last name is as LeastKept, with experts whole: expert ranks include the tensor ranks
-/// (docs/truth.md, section 6).  What comes after the names is the front in its order.
+/// The layout of values among the tensor ranks: the layout that sends least, the layout that keeps
+/// least, or a layout of the front between the two (docs/training.md, section 2).  WholeExperts,
+/// for tasks with a stack, is LeastKept with undivided experts: expert ranks include the tensor
+/// ranks (docs/truth.md, section 6).  Values after the named ones are the front in its order.
 enum class TensorLayout : std::uint8_t { LeastSent, LeastKept, WholeExperts };
 inline constexpr int kMostFrontLayouts = 16;
 
-/// The place in the front, from 1 to kMostFrontLayouts; 0 for those that have a name.
+/// The place in the front, from 1 to kMostFrontLayouts; 0 for layouts with a name.
 constexpr int place_in_front(TensorLayout layout) {
   return layout <= TensorLayout::WholeExperts ? 0 : static_cast<int>(layout) - 2;
 }
@@ -91,20 +91,21 @@ struct Plan {
   std::int64_t micro_batch = 1;  ///< samples
   TensorLayout layout = TensorLayout::LeastSent;
   Recompute recompute = Recompute::None;
-  int zero = 0;  ///< 0 to 3: the states that the replicas divide among themselves
+  int zero = 0;  ///< stage of ZeRO, 0 to 3: the states that the replicas divide
   Schedule schedule = Schedule::OneForwardOneBackward;
-  std::int64_t chunks = 1;  ///< of a stage
+  std::int64_t chunks = 1;  ///< chunks of a stage
   Offload offload;
-  std::vector<std::int64_t> layers;  ///< per stage
-  std::vector<Division> network;     ///< per dimension
+  std::vector<std::int64_t> layers;  ///< layers of each stage
+  std::vector<Division> network;     ///< of each dimension
 
   /// The order of ties.
   friend auto operator<=>(const Plan&, const Plan&) = default;
 };
 
-/// The choices of a plan; an empty list leaves all.
+/// The choices of a plan; an empty list allows all values.
 struct Choices {
-  /// Degrees by role; Data: replicas, experts' included; Expert: ranks that divide the experts.
+  /// Degrees by role.  Data: all replicas, over data and expert ranks.  Expert: ranks that divide
+  /// experts.
   std::array<DegreeChoice, kRoles.size()> degrees;
   std::vector<std::int64_t> micro_batches;
   std::vector<TensorLayout> layouts;
@@ -113,9 +114,9 @@ struct Choices {
   std::vector<Schedule> schedules;
   std::vector<std::int64_t> chunks;
   std::optional<Offload> offload;
-  std::vector<std::int64_t> layers;          ///< of each stage, which fixes their number
-  std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
-  std::vector<Division> divisions;           ///< of all dimensions, for any framework; or none
+  std::vector<std::int64_t> layers;          ///< of each stage; gives their number
+  std::vector<std::optional<Role>> network;  ///< by dimension: its only role
+  std::vector<Division> divisions;           ///< of all dimensions; may be empty
 };
 
 constexpr auto words(Role) {
@@ -124,7 +125,7 @@ constexpr auto words(Role) {
 constexpr auto words(Schedule) { return named<Schedule>("1f1b", "interleaved", "zb_h1", "gpipe"); }
 
 using dfsearch::name_of;
-/// The names of configs, and of choices that no config has but plans that were run.
+/// The name in configs, or the name of a schedule that only measured plans have.
 inline const char* name_of(Schedule schedule) {
   return schedule == Schedule::DualPipe ? "dualpipe" : dfsearch::name_of(schedule);
 }

@@ -10,8 +10,8 @@
 #include "model/training/kernel_shares.hpp"
 #include "model/training/value_conversions.hpp"
 
-// Kernel by kernel: extents on one chip by the rule of each axis, then FLOP and bytes, then the
-// time at the rate of this much work.
+// A profile is computed kernel by kernel: the rule of each axis gives the extents on one chip,
+// these give FLOP and bytes, and the rate for this amount of work gives the time.
 
 namespace dfsearch::training {
 
@@ -29,7 +29,7 @@ class Profiler {
   }
 
  private:
-  /// Bytes that a kernel reads but for its weight, and writes.
+  /// Bytes that a kernel reads and writes, without its weight.
   [[nodiscard]] Bytes streamed(KernelId id, const Extents& extents) const {
     Bytes sum = shares_.results(id, extents);
     for (std::size_t i = 0; i < graph_.inputs(id).size(); ++i) sum += shares_.read(id, i);
@@ -99,9 +99,10 @@ BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& l
   return profile;
 }
 
-// Value by value and phase by phase: its first layout, the layouts that its consumers require, and
-// the conversions that each axis has for it by itself.  Where only one axis converts there is
-// nothing to choose; else the cheapest way through all of them counts (value_conversions.hpp).
+// Exchanges are found value by value and phase by phase, from the first layout of the value, the
+// layouts that its consumers require, and the conversions of each axis.  If only one axis converts,
+// there is nothing to choose; otherwise the cheapest sequence of all conversions counts
+// (value_conversions.hpp).
 
 namespace {
 
@@ -149,7 +150,8 @@ class ExchangeFinder {
   }
 
  private:
-  /// Whether the block hands the value on; if so its producer, else its index; the phase.
+  /// Whether the block hands the value on; the index of its producer if so, otherwise of the value;
+  /// the phase.
   using Key = std::tuple<bool, std::size_t, Phase>;
 
   [[nodiscard]] bool is_at_end(const Conversion& conversion) const {
@@ -171,8 +173,8 @@ class ExchangeFinder {
     return layout;
   }
 
-  /// Finds the layout of a value at the end of the block, from the kernel in its place there or
-  /// from its last conversion.
+  /// Finds the layout that the next block requires of a value at the end of the block: from the
+  /// kernel that stands for the value, or from the last conversion.
   void find_end(KernelId producer, Delivery& delivery) const {
     delivery.root =
         joint([&](const AxisLayout& axis) { return axis.rules[producer.index()].output; });
@@ -208,7 +210,7 @@ class ExchangeFinder {
     if (is_kept && phase == Phase::Forward) delivery.wanted.push_back(kept);
   }
 
-  /// A layout that is required and nobody sends is a slice of the whole.
+  /// Adds slices: a required layout that no conversion makes is a slice of the whole value.
   static void add_slices(Delivery& delivery) {
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       std::vector<AxisPassage>& passages = delivery.passages[axis];
@@ -242,7 +244,8 @@ class ExchangeFinder {
     }
   }
 
-  /// The elements of all samples of a micro-batch, on the expert axis of all chips.
+  /// The elements of all samples of a micro-batch; on the expert axis, of the samples of all its
+  /// chips.
   [[nodiscard]] double whole(const JointStep& step) const {
     const Role role = kRoleOfAxis[step.axis];
     const double held = shares_.elements(
@@ -271,7 +274,7 @@ class ExchangeFinder {
                       .whole = word_ * whole(step)});
   }
 
-  /// The value of a conversion: at an end of the block all that its producer computes.
+  /// The value of a conversion; at an end of the block, the whole output of its producer.
   [[nodiscard]] Block::Value value_of(const Conversion& conversion) const {
     if (conversion.value != kNoValue) return block_.values()[conversion.value];
     const Kernel& kernel = graph_.kernel(conversion.producer);
@@ -322,8 +325,8 @@ std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& 
   return ExchangeFinder(block, layouts, shares, word).run();
 }
 
-// Training libraries run a layer in a division by features, with or without sequence parallelism:
-// so a stack counts it, and no layout is searched.
+// Training libraries divide a layer by features, with or without sequence parallelism.  The
+// profiles with a stack count this division, and no layout is searched.
 
 Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout layout,
                         std::int64_t micro_batch) {

@@ -16,7 +16,7 @@
 
 namespace dfsearch::training {
 
-/// How the values of a block lie on the axes that divide a sample or the experts.  Null where
+/// The layouts of the values of a block on the axes that divide a sample or the experts; null if
 /// the degree is 1.
 struct BlockLayouts {
   const AxisLayout* tensor = nullptr;
@@ -29,14 +29,14 @@ struct BlockExchange {
   Role role = Role::Tensor;
   Exchange exchange = Exchange::AllGather;
   Phase phase = Phase::Forward;
-  bool behind_attention = false;  ///< piece by piece while attention works on the one before
-  Bytes whole{};                  ///< of the group
+  bool behind_attention = false;  ///< sent in pieces, while attention works on the piece before
+  Bytes whole{};                  ///< bytes of the whole value of the group
 };
 
 /// The time of compute and memory together, and the work that is done in it.
 struct WorkTime {
   Seconds time{};
-  Seconds memory{};  ///< of it where memory does not overlap compute: no copy runs beside that
+  Seconds memory{};  ///< part of `time` without overlap, beside which no copy runs
   Flops flop{};
   Bytes moved{};  ///< to and from memory
 
@@ -54,49 +54,50 @@ struct BlockProfile {
   WorkTime input_gradient;
   WorkTime weight_gradient;
   WorkTime scoring;  ///< the part of `forward` that selective recomputation runs again
-  Seconds attention_forward{}, attention_backward{};  ///< parts of the first two
-  Bytes kept{};                                       ///< for the backward pass, without scores
+  Seconds attention_forward{}, attention_backward{};  ///< of the two passes
+  Bytes kept{};  ///< bytes kept for the backward pass, without scores
   Bytes kept_scores{};
-  Bytes input{};                   ///< of the block, in the layout of the block before
-  Bytes working{};                 ///< the most that a backward kernel reads and writes
+  Bytes input{};                   ///< bytes of the input, in the layout of the block before
+  Bytes working{};                 ///< most bytes that a backward kernel reads and writes
   double parameters = 0.0;         ///< elements that every replica has
   double expert_parameters = 0.0;  ///< elements that the replicas of an expert have
-  double head_parameters = 0.0;    ///< of `parameters`: the weight of the head
+  double head_parameters = 0.0;    ///< elements of the head, a part of `parameters`
   std::vector<BlockExchange> exchanges;
-  stack::BlockWork work;  ///< with a stack in place of times and exchanges
+  stack::BlockWork work;  ///< with a stack, replaces times and exchanges
 };
 
 /// The profiles of the parts that a task has, by Part.
 struct Profiles : std::array<BlockProfile, kParts.size()> {
-  std::vector<BlockProfile> further;  ///< of the kinds of layers from the third on
+  std::vector<BlockProfile> further;  ///< profiles of the third kind of layers and of later ones
 };
 
 inline const BlockProfile& of(const Profiles& profiles, Part part) {
   return profiles[static_cast<std::size_t>(part)];
 }
-/// Of a kind of layers, counted from 0.
+/// The profile of a kind of layers; kinds are counted from 0.
 inline const BlockProfile& of_kind(const Profiles& profiles, std::size_t kind) {
   return kind < 2 ? profiles[kind] : profiles.further[kind - 2];
 }
 
-/// Elements that every replica of a part has: a single stage has the weight of a tied embedding and
-/// head once, as part of the embedding.
+/// Elements of a part that every replica has.  If there is a single stage, the weight of a tied
+/// embedding and head counts once, with the embedding.
 inline double parameters_in(const Task& task, const Degrees& degrees, const BlockProfile& block) {
   const bool shares = task.model.tied && degrees[Role::Pipeline] == 1;
   return block.parameters - (shares ? block.head_parameters : 0.0);
 }
 
-/// Elements of a part that are trained, with a stack.
+/// Elements of a part that are trained; for tasks with a stack.
 inline double trained_in(const Task& task, const Degrees& degrees, const BlockProfile& block) {
   return task.lora ? block.work.trained_parameters : parameters_in(task, degrees, block);
 }
 
-/// Degrees divide by their roles; `layouts` belong to the block with these degrees.
+/// The profile of a block.  `layouts` must be those of the block with these degrees.
 /// docs/training.md, sections 3 and 5.
 BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& layouts,
                      const Degrees& degrees, std::int64_t micro_batch);
 
-/// All parts of a task with a stack, by counting alone.  docs/truth.md, sections 1 to 3 and 8.
+/// The profiles of all parts of a task with a stack, without a search for layouts. docs/truth.md,
+/// sections 1 to 3 and 8.
 Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout layout,
                         std::int64_t micro_batch);
 
@@ -110,10 +111,10 @@ struct ValueShares {
                                 ValueLayout on_context) const;
 };
 
-/// The conversions on each axis, whose bytes depend on the layout that the value has then on the
-/// others.  A value that is converted on several axes is converted in the order that sends least;
-/// of equal ones in the one that sends least among context and expert ranks, whose groups lie
-/// further apart.
+/// The exchanges for the conversions on each axis.  Their bytes depend on the layout that the value
+/// has on the other axes at that time.  A value that is converted on several axes is converted in
+/// the order that sends least.  Ties go to the order that sends least among context and expert
+/// ranks, whose groups lie further apart.
 std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& layouts,
                                         const ValueShares& shares, Bytes word);
 

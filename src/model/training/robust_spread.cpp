@@ -1,11 +1,12 @@
-// The spread of the least ratio: for each scenario a sum of three maxima over the stages.
+// Finds the spread of the least ratio.  In each scenario, the step is a sum of three maxima over
+// the stages.
 //
 // A class of spreads has, for each scenario and term, a floor of its maximum over the stages and a
 // ceiling of every stage.  The term of a stage and the floors of the other terms must add up to
-// less than the ratio looked for; within such limits each stage takes its most layers, which finds
-// a spread if there is one.  If its sums exceed the ratio all the same, some maximum is above its
-// floor: the class is divided at it, into spreads below that maximum and spreads at or above it,
-// and neither contains the spread found.  docs/search.md, section 15.
+// less than the target ratio.  Within these limits each stage takes as many layers as it can, which
+// finds a spread if there is one.  If the sums of this spread still exceed the target, some maximum
+// is above its floor.  The class is then divided into spreads below that maximum and spreads at or
+// above it; neither part contains the spread found. docs/search.md, section 15.
 
 #include <algorithm>
 #include <array>
@@ -121,7 +122,7 @@ class RobustSearch {
     return scenarios_.front().limits.holds(stage, content);
   }
 
-  /// Gives each stage its most layers; nothing if some are left over.
+  /// Gives each stage as many layers as the class allows; nothing if layers are left over.
   std::optional<std::vector<std::int64_t>> fill(const Class& among) {
     std::vector<std::int64_t> layers(static_cast<std::size_t>(stages_), 0);
     std::int64_t begin = 0, count = 0;
@@ -156,7 +157,7 @@ class RobustSearch {
     }
   }
 
-  /// Divides a class at a maximum of a scenario whose step is too long.
+  /// Divides a class at a maximum of a scenario in which the step is too long.
   void divide(const std::vector<std::int64_t>& layers, Class& less, Class& more) {
     const auto contents = contents_of(layers, 1, order_);
     for (std::size_t s = 0; s < scenarios_.size(); ++s) {

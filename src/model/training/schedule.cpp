@@ -1,6 +1,6 @@
-// A stage is idle until the first micro-batch arrives and after the last one has left: together the
-// time that all other stages take for one micro-batch.  GPipe passes the stages twice, each way at
-// the pace of the slowest stage.
+// A stage is idle until the first micro-batch arrives and after the last one has left.  The idle
+// time is the time that all other stages take for one micro-batch.  GPipe passes the stages twice,
+// each way at the pace of the slowest stage.
 //
 // Equal stages of F, B and W are idle for (p - 1)(F + B + W) under 1F1B and GPipe, a v-th of this
 // with v chunks, and (p - 1)(F + B - W) under ZB-H1, where weight gradients fill idle time.
@@ -13,7 +13,8 @@
 namespace dfsearch::training {
 namespace {
 
-/// Idle time over the idle time of 1F1B, a chosen constant (docs/truth.md, section 4).
+/// Ratio of the idle time of DualPipe to that of 1F1B, a chosen constant (docs/truth.md, section
+/// 4).
 constexpr double kDualPipeBubble = 0.4;
 
 }  // namespace
@@ -32,7 +33,8 @@ Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_ba
   }
   layers += times.hops * stages_;
   sum_ = layers + times.first.total() + times.last.total();
-  // Each stage waits for its first chunk, and in a round each micro-batch for the shorter end.
+  // Each stage waits for its first chunk, and each micro-batch of a round waits for the shorter
+  // end.
   const Seconds shorter = std::min(times.first.total(), times.last.total());
   interleaving_ = layers * others_ / number(chunks);
   if (stages > 1) interleaving_ += shorter * stages_;
@@ -53,9 +55,9 @@ PassTime Pipeline::passes(const StageContent& stage) const {
   return sum;
 }
 
-/// The idle time of ZB-H1.  The weight gradients of all micro-batches but the first, on the stage
-/// that sets the pace, fill it in part; a stage with fewer layers of a kind than average fills
-/// less.
+/// The idle time of ZB-H1 that is not filled.  On the stage that sets the pace, the weight
+/// gradients of all micro-batches but the first fill a part of the idle time.  A stage with fewer
+/// layers of a kind than average fills less.
 Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
   Seconds sum = times_.hops * (stages_ - 1.0);
   const auto add = [&](const PassTime& block, double all, double own) {
@@ -106,7 +108,7 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage,
                                  unfilled(stage, !(overlapped.backward_hidden > Seconds{})))};
 }
 
-// With a single micro-batch its exchanges overlap with the work of other stages.
+// The exchanges of a single micro-batch overlap with the work of other stages.
 Seconds Pipeline::single_stage_time(const StageContent& stage,
                                     const OverlappedExchanges& overlapped, Seconds once) const {
   const Seconds work = (passes(stage).total() + overlapped.exposed()) * micro_batches_;

@@ -1,6 +1,6 @@
 #pragma once
-// The time of a pipeline for a step, and the contents of its stages meanwhile (docs/training.md,
-// section 4).  Against a simulation of events: tests/model/training/schedule_test.cpp.
+// The time of a pipeline for a step, and the micro-batches in flight (docs/training.md, section 4).
+// tests/model/training/schedule_test.cpp compares it with a simulation of events.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace dfsearch::training {
 
 inline Seconds positive_part(Seconds time) { return std::max(Seconds{}, time); }
 
-/// The time of one micro-batch in a block: kernels, and all that they wait for.
+/// The time of one micro-batch in a block: kernels and the exchanges that they wait for.
 struct PassTime {
   Seconds forward{};
-  Seconds backward{};         ///< with all that is computed again
+  Seconds backward{};         ///< recomputation included
   Seconds weight_gradient{};  ///< a part of `backward`
 
   [[nodiscard]] Seconds total() const { return forward + backward; }
@@ -28,8 +28,8 @@ template <class Block>
 struct TimesOf {
   Block layer, other_layer, first, last;
   Seconds hops{};              ///< of a micro-batch on a stage, both ways
-  Seconds link{};              ///< in which the link to the next stage carries a micro-batch
-  std::vector<Block> further;  ///< of the kinds of layers from the third on
+  Seconds link{};              ///< transfer of a micro-batch on the link to the next stage
+  std::vector<Block> further;  ///< the third kind of layers and later ones
 
   [[nodiscard]] std::size_t kinds() const { return 2 + further.size(); }
   [[nodiscard]] const Block& of_kind(std::size_t kind) const {
@@ -38,7 +38,8 @@ struct TimesOf {
 };
 using PipelineTimes = TimesOf<PassTime>;
 
-/// Exchanges of each micro-batch beside the passes of a stage, and the work that hides them.
+/// Exchanges of each micro-batch that overlap with the passes of a stage, and the work that hides
+/// them.
 struct OverlappedExchanges {
   Seconds forward{}, forward_hidden{};
   Seconds backward{}, backward_hidden{};
@@ -48,33 +49,35 @@ struct OverlappedExchanges {
   }
 };
 
-/// The time from the first micro-batch to the last: the time if the slowest stage sets the pace (in
-/// GPipe the slowest one of each way).  Exact if all stages are alike; if they differ by the number
-/// of their layers and by the ends it is exact for GPipe, and an upper bound for the others.  Never
-/// less if a block, or the gradients of weights in it, take longer.  Immutable.
+/// The time from the first micro-batch to the last: the slowest stage sets the pace (with GPipe,
+/// the slowest stage of each direction).  The time is exact if all stages are alike.  If stages
+/// differ by their numbers of layers and by the ends, it is exact for GPipe, and an upper bound for
+/// other schedules.  It never falls if a block, or the gradients of weights in a block, take
+/// longer.  Immutable.
 class Pipeline {
  public:
   Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches, std::int64_t stages,
            const PipelineTimes& times, const StageContent& all);
 
-  /// The time of the step if a stage sets the pace: the sum, or for GPipe the pace of each way.
+  /// The time of the step if a stage sets the pace.  Except for GPipe, `forward` is the whole time;
+  /// GPipe has a time for each direction.
   struct Pace {
     Seconds forward{};
     Seconds backward{};
 
     [[nodiscard]] Seconds total() const { return forward + backward; }
   };
-  /// At least `micro_batches` times its passes.  Exchanges of one micro-batch hide while the stage
-  /// waits for the first one or for the end.  Never less with a layer more, if work of the layers
-  /// hides exchanges.
+  /// The pace is at least `micro_batches` times the passes of the stage.  Exchanges of one
+  /// micro-batch are hidden while the stage waits for the first micro-batch or for the end.  Never
+  /// less with a layer more, if work of the layers hides exchanges.
   /// docs/training.md (6)
   [[nodiscard]] Pace pace(const StageContent& stage, const OverlappedExchanges& overlapped) const;
-  /// The time of this stage alone, with exchanges exposed once, for any pace.  Never less with a
-  /// layer more, either.
+  /// The time of the stage by itself, whatever stage sets the pace; `once` are exchanges exposed
+  /// once a step.  Never less with a layer more.
   [[nodiscard]] Seconds single_stage_time(const StageContent& stage,
                                           const OverlappedExchanges& overlapped,
                                           Seconds once) const;
-  /// The passes of one micro-batch.
+  /// The passes of one micro-batch through the stage.
   [[nodiscard]] PassTime passes(const StageContent& stage) const;
 
  private:
@@ -83,24 +86,24 @@ class Pipeline {
   const Schedule schedule_;
   const double micro_batches_;
   const double stages_;
-  const double others_;  ///< share of the stages that wait for one of them
+  const double others_;  ///< share of the other stages among all stages
   const PipelineTimes times_;
   const StageContent all_;  ///< layers of all stages
-  Seconds sum_{};           ///< of one micro-batch, through all stages
+  Seconds sum_{};           ///< time of one micro-batch through all stages
   Seconds interleaving_{};  ///< waiting of chunks
 };
 
-/// The number of micro-batches whose activations a stage, counted from 0, keeps at once; with
-/// chunks a fraction, as it counts in whole stages.
+/// The number of micro-batches whose activations a stage keeps at once; stages are counted from 0.
+/// The number may be a fraction if there are chunks, since it counts activations of whole stages.
 /// docs/training.md (7)
 double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t stage);
 
-/// Whether the schedule is possible: stages are interleaved if they have chunks (stages.hpp),
-/// and micro-batches then come in rounds of the stages.
+/// Whether the schedule is possible: stages have several chunks if and only if they are interleaved
+/// (stages.hpp), and the number of micro-batches is then a multiple of the stages.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  const std::vector<std::int64_t>& layers);
-/// Whether it is possible with some numbers of layers.
+/// Whether the schedule is possible with some division of `layers` layers.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t layers);
 

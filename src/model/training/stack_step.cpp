@@ -1,6 +1,6 @@
-// The parts of a step with a stack.  None falls if a kernel, an exchange or the host takes longer,
-// as an exchange and the work that hides it stand in one maximum.  So least times of groups give a
-// floor of the step (docs/truth.md, sections 3 to 7).
+// The parts of a step with a stack.  An exchange and the work that hides it are in one maximum, so
+// no part falls if a kernel, an exchange or the host takes longer.  The least times of groups thus
+// give a lower bound of the step (docs/truth.md, sections 3 to 7).
 
 #include <bit>
 #include <initializer_list>
@@ -20,7 +20,7 @@ using stack::LinkTimes;
 using stack::Passes;
 using stack::Reach;
 
-/// The group of several roles at once.
+/// The reach of the group of several roles.
 GroupReach together(const Groups& groups, std::initializer_list<Role> roles) {
   GroupReach sum;
   for (const Role role : roles) {
@@ -32,7 +32,7 @@ GroupReach together(const Groups& groups, std::initializer_list<Role> roles) {
   return sum;
 }
 
-/// The time at the place of the group, the least of all places if the place is undecided.
+/// The time of a group at its place, or the least time of all places if the place is undecided.
 template <class Time>
 Seconds in_place(const GroupReach& group, const Time& time) {
   const auto at = [&](std::int64_t inside) {
@@ -52,7 +52,7 @@ Seconds collective(const LinkTimes& links, const GroupReach& group, double bytes
       group, [&](const Reach& reach) { return links.collective(Bytes(bytes), reach, passes); });
 }
 
-/// The chips with the same weights outside experts, and with the same experts.
+/// The chips with the same weights outside of experts; below, the chips with the same experts.
 GroupReach replicas(const Groups& groups) {
   return together(groups, {Role::Context, Role::Expert, Role::Data});
 }
@@ -60,7 +60,8 @@ GroupReach expert_replicas(const Groups& groups) {
   return together(groups, {Role::Context, Role::Data});
 }
 
-/// The nearest members of a group, which divide states, and the members that have the same part.
+/// The nearest members of a group, among which states are divided, and the members with the same
+/// part.
 struct SharedGroup {
   GroupReach sharing, alike;
 };
@@ -78,8 +79,8 @@ SharedGroup shared_group(const GroupReach& all, std::int64_t shard_group) {
   return two;
 }
 
-/// Weights are gathered among the replicas that divide them; gradients are also added up with those
-/// that have the same part.
+/// Weights are gathered among the replicas that divide them; gradients are also added up among the
+/// replicas with the same part.
 template <class Time>
 Seconds gather_of(const SharedGroup& group, double bytes, const Time& time) {
   return time(group.sharing, bytes, Passes::One);
@@ -90,7 +91,7 @@ Seconds reduction_of(const SharedGroup& group, double bytes, const Time& time) {
          time(group.alike, bytes / number(group.sharing.members), Passes::Two);
 }
 
-/// The forward times of a set of modules; all experts contain their activation.
+/// The forward time of a set of modules; Experts includes ExpertActivation.
 Seconds module_times(const stack::BlockWork& work, Recompute modules) {
   using memory::Module;
   Seconds sum{};
@@ -121,13 +122,14 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   const Seconds gather = among_tensor_ranks(work.tensor_gathered, Passes::One);
   const Seconds ring =
       collective(links, together(groups, {Role::Context}), work.ring.in_base_units(), Passes::One);
-  // Scans divide heads: all tokens change hands twice.
+  // Scans divide heads, so two all-to-alls exchange all tokens.
   const Seconds shifted = collective(links, together(groups, {Role::Context}),
                                      work.shifted.in_base_units(), Passes::One);
   const stack::Switches switches = setup.switches(task_.model.experts.has_value());
   const Seconds dispatched = 2.0 * dispatch_time(work.dispatched, groups, switches.dispatcher);
   const double hidden = overlaps_experts(switches) ? stack::typical(software.expert_hidden) : 0.0;
-  // A piece of attention hides the transfer of the next one, so all pieces but one hide some.
+  // A piece of attention hides the transfer of the next piece, so all pieces but the last hide a
+  // transfer.
   const double pieces = 1.0 - 1.0 / number(shape_.degrees[Role::Context]);
 
   struct Direction {
@@ -143,7 +145,8 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
       .tensor = sum * work.tensor_sums + gather * work.tensor_gathers_backward,
       .context = positive_part(2.0 * ring - work.backward.attention * pieces) + shifted,
       .host = work.host.backward};
-  // A share of a layer that is computed again whole, with its exchanges.
+  // Adds the recomputation of whole layers, with their exchanges; `share` is the share of such
+  // layers.
   const auto add_again = [&](double share) {
     backward.again += forward.kernels * share;
     backward.tensor += forward.tensor * share;
@@ -159,7 +162,7 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   } else {
     if (memory::is_listed(recompute)) {
       backward.again = module_times(work, recompute);
-      // All experts of a layer are sent for once more.
+      // Tokens are sent to the experts of a layer and back once more.
       if (has(recompute, memory::Module::Experts)) backward.again_sent += dispatched;
       const double modules = std::popcount(static_cast<unsigned>(recompute));
       if (!switches.replays_layers) {
@@ -179,7 +182,7 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   const Seconds pass_forward = side_by_side(device_forward, forward.host) * copied;
   const Seconds pass_backward = side_by_side(device_backward, backward.host) * copied;
 
-  // Weights that replicas divide are gathered for each micro-batch beside the kernels.
+  // Weights that replicas divide are gathered for each micro-batch, while kernels run.
   Seconds gathered{}, reduced{};
   if (shape_.zero == 3 && shape_.degrees[Role::Pipeline] == 1) {
     const auto time = [&](const GroupReach& group, double bytes, Passes passes) {
@@ -213,7 +216,7 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
                 .host = pass_forward - device_forward + (pass_backward - device_backward)}};
 }
 
-/// Whether kernels of tensor ranks exchange while they multiply.
+/// Whether kernels of tensor ranks exchange data while they multiply.
 bool StepModel::uses_buffers() const {
   const stack::Setup& setup = *task_.stack;
   const bool has_them = !task_.model.experts && setup.bits() != stack::Bits::Four;
@@ -226,8 +229,8 @@ bool StepModel::overlaps_experts(const stack::Switches& switches) const {
          (any_schedule_ || shape_.degrees[Role::Pipeline] == 1 || shape_.chunks > 1);
 }
 
-/// The share of the layers of a chunk that are computed again whole: the least of any pipeline, if
-/// it is not decided.
+/// The share of the layers of a chunk that are recomputed whole; the least share of all pipelines
+/// if the pipeline is undecided.
 // docs/truth.md (23)
 double StepModel::recomputed_share() const {
   const double chunks =
@@ -236,15 +239,16 @@ double StepModel::recomputed_share() const {
   return std::min(1.0, layers * chunks / number(task_.model.layers));
 }
 
-/// Copies to the memory of the host slow the passes of a layer down, which were measured to take
-/// 1.6 to 2 % more with all layers.
+/// Copies to the memory of the host slow the passes of a layer down: with copies of all layers,
+/// passes took 1.6 to 2 % longer in measurements.
 double StepModel::copied_factor() const {
   constexpr double kSlowed = 0.018;
   const double layers = number(task_.stack->stack.software.offload_layers);
   return 1.0 + kSlowed * std::min(1.0, layers / number(task_.model.layers));
 }
 
-/// The tokens of a chip sent one way, in the fastest place if places are undecided.
+/// The time to send the tokens of a chip to experts, or back; at the fastest place if places are
+/// undecided.
 Seconds StepModel::dispatch_time(Bytes sent, const Groups& groups,
                                  stack::Dispatcher dispatcher) const {
   if (!(sent > Bytes{})) return {};
@@ -346,7 +350,7 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   const Seconds gathered =
       gather_of(dense, all * word, time) + gather_of(of_experts, experts * word, time);
   if (shape_.zero == 3) {
-    // Once a step where there is a pipeline, beside the passes.
+    // In a pipeline, weights are gathered and gradients reduced once a step, while passes run.
     hiding = 1.0;
     once_per_step.once = (reduced + gathered) * stack::typical(setup.stack.gather_interference);
   }
@@ -354,8 +358,8 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   return once_per_step;
 }
 
-/// Elements of a stage with an even part of the layers, and with the head.  Buckets are counted by
-/// them, so that their number is the same for all stages.
+/// Elements of a stage with an even part of the layers and with the head.  The number of buckets
+/// follows from them, so it is the same for all stages.
 // docs/truth.md (21)
 StepModel::StageElements StepModel::mean_elements() const {
   const double stages = number(shape_.degrees[Role::Pipeline]);
@@ -412,7 +416,8 @@ Seconds StepModel::bucketed_exchanges(const Groups& groups, double all, double e
                                  gather_of(of_experts, experts * word, ring(mean.experts)),
                              layers.forward);
   }
-  // An owner sends the weights that it has updated, one after the other, and all wait.
+  // Each owner broadcasts the weights that it has updated, one after the other, while all chips
+  // wait.
   const double tensors = kTensorsOfLayer * number(task_.model.layers);
   const auto broadcast = [&](const SharedGroup& group, double elements) {
     return in_place(group.sharing, [&](const Reach& reach) {

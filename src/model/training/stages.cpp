@@ -8,25 +8,26 @@
 
 #include "base/counts.hpp"
 
-// The spread of the least step: a sum of three maxima over the stages, or one maximum by itself.
+// Finds the spread of the least step, which is the greater of a sum of three maxima over the stages
+// and a fourth maximum.
 //
 // One maximum: at a given pace each stage, from the first on, takes its most layers within the pace
-// and the limits.  A stage that goes further leaves fewer layers to the rest, and fewer never cost
-// more nor take more room.  If layers are left over, nothing changes until the pace lets some stage
-// take one more; the least such pace is the next to try.  At the pace found the spread is made from
-// the last stage on: the first one holds most micro-batches.
+// and the limits.  A stage with more layers leaves fewer layers to the later stages, and fewer
+// layers never cost more time or memory.  If layers are left over, nothing changes until the pace
+// allows some stage one more layer, so the least such pace is tried next.  At the final pace, the
+// stages are filled from the last one on, since the first stage holds most micro-batches.
 //
-// A sum of maxima: the least sum of all but the last maximum is known for the spreads that are
-// left, so a spread better than the best one has a smaller last maximum.  This becomes a limit,
-// until no spread is within it.  docs/search.md, section 15, has the proof.
+// A sum of maxima: the least sum of all but the last maximum is known for the remaining spreads, so
+// a better spread must have a smaller last maximum than a known bound.  The bound becomes a limit,
+// until no spread is within it. docs/search.md, section 15, has the proof.
 
 namespace dfsearch::training {
 
-// Megatron-LM divides layers so (core: get_num_layers_to_build): embedding and loss count as layers
+// Chunks follow Megatron-LM (core: get_num_layers_to_build): embedding and loss count as layers
 // with --account-for-embedding-in-pipeline-split and --account-for-loss-in-pipeline-split, or the
-// ends have their own layers with --decoder-first-pipeline-num-layers and -last-, and virtual
-// stages divide what each rank has.  Against plain enumeration:
-// tests/model/training/chunked_stages_test.cpp.
+// first and the last stage have numbers of layers of their own with
+// --decoder-first-pipeline-num-layers and -last-. Virtual stages divide the layers of each rank.
+// tests/model/training/chunked_stages_test.cpp compares this with an enumeration.
 
 namespace {
 
@@ -78,7 +79,8 @@ void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chu
   const std::int64_t inner = stages - 2;
   const std::int64_t average = (layers + stages - 1) / stages;
   std::int64_t most = (average + chunks - 1) / chunks * chunks;
-  // Stages that are alike in slots have no more than that; else the others keep one in each chunk.
+  // The limit of the fullest stage: stages with equal slots have no more, and if the ends have
+  // numbers of their own, each other stage keeps a layer in each chunk.
   const std::int64_t end = std::max(most, own_ends ? layers - (stages - 1) * chunks : 0);
   for (; most <= end; most += chunks) {
     if (!goes_on(std::max(most - 1, average))) return;
@@ -89,7 +91,7 @@ void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chu
     if (!own_ends) continue;
     for (std::int64_t between = inner > 0 ? chunks : most; between <= most; between += chunks) {
       const std::int64_t ends = layers - inner * between;
-      // The later one has at least as much where either may be the fullest.
+      // If the first or the last stage may be the fullest, the last stage gets more first.
       std::int64_t first = std::max(chunks, ends - most);
       const std::int64_t last_first = std::min(most, ends - chunks);
       const std::int64_t step =
@@ -123,7 +125,7 @@ class SpreadSearch {
         known_(order) {}
 
   std::optional<Spread> run(Seconds most) {
-    // Less than the next larger number.
+    // The step may equal `most`, so the limit is the next larger number.
     Seconds below(std::nextafter(most.in_base_units(), std::numeric_limits<double>::infinity()));
     std::optional<Spread> best;
     for (;;) {
@@ -139,7 +141,7 @@ class SpreadSearch {
         below = cost.step();
         best = Spread{.layers = std::move(found->layers), .step = below};
       }
-      // This sum is the least of all that no stage alone holds back.
+      // The least sum is attained: no stage takes longer by itself.
       if (is_least) return best;
     }
   }
@@ -150,7 +152,7 @@ class SpreadSearch {
     StageContent held{.layers = -1, .other_layers = -1};
     std::optional<StageContent> too_much;
   };
-  /// A bound on a term of every stage: `low` plus the term is less than `below`.
+  /// A bound on a term of every stage: `low` plus the term must be less than `below`.
   struct Bound {
     Term term;
     Seconds low, below;
@@ -204,8 +206,8 @@ class SpreadSearch {
     return std::nullopt;
   }
 
-  /// The least time of a stage with the average number of layers, rounded up: some stage has this
-  /// number or more.
+  /// The least time of a stage with the average number of layers, rounded up; some stage has at
+  /// least this number.
   Seconds of_a_full_stage() {
     const std::int64_t count = (layers_ + stages_ - 1) / stages_;
     Seconds least = Seconds::infinity();
@@ -228,8 +230,8 @@ class SpreadSearch {
     return true;
   }
 
-  /// Every pace repeats the checks of earlier paces: a stage that can hold some layers can hold
-  /// fewer.
+  /// Known answers are reused, as each pace repeats the checks of earlier ones: a stage that can
+  /// hold some layers can hold fewer.
   bool holds(std::int64_t stage, const StageContent& content) {
     ProbedContent& asked = asked_[static_cast<std::size_t>(stage)];
     if (is_within(content, asked.held)) return true;
@@ -258,7 +260,7 @@ class SpreadSearch {
     return *cost;
   }
 
-  /// The content of a stage with the layers from `begin` to before `end`.
+  /// The content of a stage with the layers in [begin, end).
   [[nodiscard]] StageContent content(std::int64_t stage, std::int64_t begin,
                                      std::int64_t end) const {
     StageContent content = order_.content(begin, end);
@@ -340,7 +342,8 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
       const std::int64_t slots = (layers[stage] + chunks - 1) / chunks;
-      // An end that takes a slot is on the first chunk of all or on the last one.
+      // An end that takes a slot is in the first chunk of the first stage or in the last chunk of
+      // the last stage.
       const bool has_end = stage == 0 ? chunk == 0 : chunk == chunks - 1;
       const std::int64_t count = slots - (has_end ? slots * chunks - layers[stage] : 0);
       contents[stage] += order.content(begin, begin + count);

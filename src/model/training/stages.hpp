@@ -18,21 +18,23 @@ namespace dfsearch::training {
 /// the embedding may take one of the first chunk of the first stage, and the loss one of the last
 /// chunk of the last stage.
 struct ChunkSlots {
-  bool embedding = false;  ///< takes a slot
+  bool embedding = false;  ///< whether the embedding takes a slot
   bool loss = false;
-  bool own_ends = false;  ///< the first or the last stage has other layers than those between
+  bool own_ends = false;  ///< the first or last stage has another number of layers
 };
 
-/// Nothing if such stages have no equal chunks.  Stages are alike, unless every layer and nothing
-/// else takes a slot: then the first and the last one may have numbers of their own.
+/// The slots of stages with these numbers of layers; nothing if the stages cannot be divided into
+/// equal chunks.  All stages must have equal numbers of slots, unless only layers take slots: then
+/// the first and the last stage may have numbers of their own.
 std::optional<ChunkSlots> chunk_slots(const std::vector<std::int64_t>& layers, std::int64_t chunks);
 
 /// Whether some division of `layers` layers among the stages has chunks.
 bool have_chunks(std::int64_t layers, std::int64_t stages, std::int64_t chunks);
 
 /// Calls `take` with the layers of the stages of each pipeline that `chunk_slots` divides into
-/// `chunks` chunks.  Pipelines whose fullest stage has least come first; before them `goes_on` is
-/// called with the least layers of this stage, and the rest is left out where it returns false.
+/// `chunks` chunks.  Pipelines come in ascending order of the slots of their fullest stage.  Before
+/// each number of slots, `goes_on` is called with the least number of layers that the fullest stage
+/// then has; if it returns false, the enumeration ends.
 void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chunks,
                       const std::function<bool(std::int64_t least)>& goes_on,
                       const std::function<void(const std::vector<std::int64_t>& layers)>& take);
@@ -44,15 +46,15 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
 
 /// The times that a stage adds to a step.
 struct StageCost {
-  Seconds forward{}, backward{};  ///< if it sets the pace: of each way, or of both in the first
-  Seconds after_last_backward{};  ///< added for any stage that sets the pace
-  Seconds single_stage_time{};    ///< with all its exposed exchanges
+  Seconds forward{}, backward{};  ///< as pace: of each direction, or of both in `forward`
+  Seconds after_last_backward{};  ///< added to the pace, whatever stage sets it
+  Seconds single_stage_time{};    ///< time of the stage by itself, with all exposed exchanges
 
   [[nodiscard]] Seconds pace() const { return forward + backward; }
 };
 
-/// The step of some stages: the greatest pace of each way and the greatest tail, or the time of a
-/// stage alone.
+/// The step of the added stages: the sum of the greatest pace of each direction and the greatest
+/// time after the last backward pass, or the greatest time of a single stage if that is longer.
 class SpreadCost {
  public:
   void add(const StageCost& stage);
@@ -66,7 +68,7 @@ class SpreadCost {
 /// Limit and cost of a stage.  Neither falls with a layer more.
 struct StageLimits {
   std::function<StageCost(const StageContent& content)> cost;
-  /// Whether a stage can hold that; if not, it cannot hold more layers, either.
+  /// Whether a stage can hold the content; if not, it cannot hold more layers, either.
   std::function<bool(std::int64_t stage, const StageContent& content)> holds;
   Deadline deadline{};
 };
@@ -112,14 +114,14 @@ struct Spread {
   Seconds step{};
 };
 
-/// The spread of the least step, exactly; nothing if no spread that fits has a step of at most
-/// `most`.  Of spreads equal in pace and tail, the one with most layers in the later stages.
-/// Throws Stopped.
+/// The spread of exactly the least step; nothing if no spread that fits has a step of at most
+/// `most`.  Among spreads of equal pace and equal time after the last backward pass, it has most
+/// layers in the later stages.  Throws Stopped.
 /// docs/search.md, section 15
 std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most = Seconds::infinity());
 
-/// Stages with the times of one scenario, and the step that its own best plan takes.
+/// The stages with the times of a scenario, and the step of the best plan for this scenario.
 struct SpreadScenario {
   StageLimits limits;  ///< memory is the same in all scenarios
   Seconds best{};
@@ -127,13 +129,13 @@ struct SpreadScenario {
 
 struct RobustSpread {
   std::vector<std::int64_t> layers;
-  double ratio = 0.0;  ///< step / best, the greatest of all scenarios
+  double ratio = 0.0;  ///< greatest step / best of all scenarios
 };
 
-/// The spread of the least ratio, exactly; nothing if no spread that fits has a ratio of at most
-/// `most`.  Among several the same is found for any `most`.  If layers are `given` no other
-/// division is tried; stages of several chunks have layers of stages.hpp.  Throws Stopped after the
-/// deadline of the limits.
+/// The spread of exactly the least ratio; nothing if no spread that fits has a ratio of at most
+/// `most`.  Among equal spreads, the result does not depend on `most`.  If layers are `given`, no
+/// other division is tried; stages of several chunks are divided as by for_each_chunked().  Throws
+/// Stopped after the deadline of the limits.
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
                                             double most,

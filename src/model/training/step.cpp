@@ -1,9 +1,8 @@
 // A micro-batch passes through the stages, then the replicas add up its gradients.
 //
-// Exchanges among tensor and expert ranks are waited for; a ring of keys and values runs beside the
-// attention that works on earlier ones, and gradients are added up while the last micro-batch goes
-// back through the layers behind.  A copy to or from the second memory runs beside work that does
-// not need the first one.
+// Chips wait for exchanges among tensor and expert ranks.  A ring sends keys and values while
+// attention works on earlier ones.  Gradients are added up during the backward pass of the last
+// micro-batch.  A copy to or from the second memory runs while work does not use the first memory.
 
 #include "model/training/step.hpp"
 
@@ -16,8 +15,8 @@
 namespace dfsearch::training {
 namespace {
 
-/// FLOP and bytes for an element that the optimizer updates: gradient, both moments and master
-/// weight are read, the last three and the weight written.
+/// FLOP of the optimizer for each element.  It reads the gradient, both moments and the master
+/// weight, and writes both moments, the master weight and the weight.
 constexpr double kOptimizerFlops = 11.0;
 
 constexpr Seconds StepParts::*kStepParts[] = {
@@ -25,7 +24,7 @@ constexpr Seconds StepParts::*kStepParts[] = {
     &StepParts::expert,  &StepParts::pipeline,  &StepParts::offload, &StepParts::bubble,
     &StepParts::data,    &StepParts::optimizer, &StepParts::host};
 
-/// Sets parts to zero that are below the rounding of a step, as a part is a difference of sums.
+/// Sets parts below the rounding of a step to zero, since parts may be differences of sums.
 StepParts without_residues(StepParts all, Seconds step) {
   constexpr double kResidue = 1e-12;
   for (const auto part : kStepParts) {
@@ -151,7 +150,8 @@ void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const 
   }
 }
 
-/// Each tensor rank has a part of the vocabulary; they exchange the maximum and the sum.
+/// Time of the exchanges of the loss: tensor ranks divide the vocabulary, and exchange maximum and
+/// sum.
 Seconds StepModel::loss_exchanges(const Groups& groups) const {
   if (task_.model.vocabulary == 0 || task_.stack) return {};
   const double tokens = number(task_.pass.tokens) / number(shape_.degrees[Role::Context]) *
@@ -168,7 +168,7 @@ StepModel::Times StepModel::times(const Groups& groups) const {
   const auto layer = [&](Part part) {
     return block(of(profiles_, part), shape_.recompute, shape_.offload);
   };
-  // The ends are never computed again, nor copied.
+  // The ends of the model are neither recomputed nor copied.
   const auto end = [&](Part part) { return block(of(profiles_, part), Recompute::None, {}); };
   Times times{.layer = layer(Part::Layer),
               .other_layer = layer(Part::OtherLayer),
@@ -220,8 +220,8 @@ StepParts StepModel::stage_parts(const Times& times, const StageContent& content
   return parts;
 }
 
-/// A stack counts the layers of a stage as if they followed each other, since chunks of plans that
-/// were run may differ by a layer.
+/// For tasks with a stack, the layers of a stage count as consecutive, since chunks of measured
+/// plans may differ by a layer.
 std::vector<StageContent> StepModel::contents(const std::vector<std::int64_t>& layers) const {
   return contents_of(layers, task_.stack ? 1 : shape_.chunks, order_);
 }
@@ -256,7 +256,7 @@ StepModel::OncePerStep StepModel::once_per_step(const Times& times, const Groups
   const Seconds reduced =
       exchange(shape_.zero == 0 ? Exchange::AllReduce : Exchange::ReduceScatter, task_.bytes.sent);
   const Seconds gathered = shape_.zero == 0 ? Seconds{} : exchange(Exchange::AllGather, word);
-  // The kernels of all layers of the stage but the longest hide exchanges.
+  // The kernels of all layers of the stage except one of the longest hide exchanges.
   const auto hidden = [&](Seconds BlockTime::*kernels) {
     if (!task_.data_overlap) return Seconds{};
     const Seconds plain = content.layers > 0 ? times.layer.*kernels : Seconds{};
@@ -389,7 +389,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
     const MemoryUse use =
         stage_memory(task_, shape_, profiles_, contents[i], stage, micro_batches_);
     const bool holds = fits(task_.machine, use);
-    // Stages that do not fit go first, if there are any.
+    // A stage that does not fit counts as fuller than stages that fit.
     if (i == 0 || (holds == detail.fits ? use.total() > detail.memory.total() : detail.fits)) {
       detail.memory = use;
       detail.fullest = stage;
@@ -416,7 +416,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   const auto slowest = static_cast<std::size_t>(detail.slowest);
   const double rounds = number(micro_batches_);
   const Seconds until_last_backward = ends(costs[last]) - costs[last].after_last_backward;
-  // Rounding must not make it negative.
+  // Not negative by rounding.
   const Seconds waited =
       positive_part(until_last_backward - pipeline.passes(contents[slowest]).total() * rounds);
   detail.parts = stage_parts(times, contents[slowest]).times(rounds);

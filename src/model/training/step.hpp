@@ -16,7 +16,8 @@
 
 namespace dfsearch::training {
 
-/// Makes a floor of a sum that a step adds up in another order: takes off more than 2^12 roundings.
+/// Turns a sum into a lower bound of the same sum in another order: subtracts more than 2^12
+/// roundings.
 inline constexpr double kLessRoundings = 1.0 - 0x1p-40;
 
 /// The loss makes two numbers for each token, a maximum and a sum, of 32 bits each.
@@ -27,7 +28,7 @@ inline constexpr double kLossExchanges = 2.0;
 struct StepParts {
   Seconds compute{};    ///< kernels, memory included
   Seconds recompute{};  ///< kernels that run again
-  /// Exposed exchanges among the chips of this and the next two roles.
+  /// Exposed exchanges among tensor, context and expert ranks.
   Seconds tensor{};
   Seconds context{};
   Seconds expert{};
@@ -42,14 +43,14 @@ struct StepParts {
   [[nodiscard]] StepParts times(double factor) const;
 };
 
-/// The time of one micro-batch in a block, and of its weights once a step.
+/// The time of one micro-batch in a block, and the times of the optimizer for its weights.
 struct BlockTime {
   PassTime pass;
-  Seconds forward_kernels{};  ///< work in both passes, which leaves the links to others
+  Seconds forward_kernels{};  ///< work of each pass that uses no links
   Seconds backward_kernels{};
   Seconds optimizer{};
   Seconds optimizer_copies{};  ///< exposed copies from and to the second memory
-  StepParts parts;             ///< of both passes
+  StepParts parts;             ///< parts of both passes
 };
 
 /// The work of a chip's optimizer for a block in a step, without a stack.
@@ -60,7 +61,7 @@ struct OptimizerWork {
 };
 OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block);
 
-/// The step of a plan without its network and the layers of its stages.
+/// The step of a plan, before its network and the layers of its stages are known.
 class StepModel {
  public:
   /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.
@@ -69,21 +70,22 @@ class StepModel {
             const Deadline& deadline = {});
 
   using Result = Spread;
-  /// The step in a network, with the best spread of the layers or the one of the plan; nothing if
-  /// memory holds no such spread, or it takes more than `most`.
+  /// The step in a network, with the layers that the task gives or otherwise their best spread;
+  /// nothing if no such spread fits in memory, or if the step exceeds `most`.
   [[nodiscard]] std::optional<Result> step(const Groups& groups,
                                            Seconds most = Seconds::infinity()) const;
-  /// A lower bound on the step in any network with these degrees, given the `Groups::anywhere` for
-  /// them: nothing if memory holds no spread, or if it exceeds `most`. docs/search.md, section 15
+  /// A lower bound on the step in any network with these degrees; `anywhere` must be
+  /// `Groups::anywhere` of these.  Nothing if no spread fits in memory, or if the bound exceeds
+  /// `most`.  See docs/search.md, section 15.
   [[nodiscard]] std::optional<Seconds> floor(const Groups& anywhere,
                                              Seconds most = Seconds::infinity()) const;
   /// Limits and costs of the stages in a network.  Refers to the model and the groups.
   [[nodiscard]] StageLimits limits(const Groups& groups) const;
-  /// A lower bound for all schedules, numbers of chunks, and uses of memory: the average over the
-  /// stages, given `passes` among the same groups.
+  /// A lower bound on the step for all schedules, numbers of chunks, and uses of memory: the
+  /// average over the stages.  `passes` must be the result of passes() for the same groups.
   [[nodiscard]] Seconds average_floor(const Groups& anywhere, Seconds passes) const;
-  /// The time of a micro-batch in all layers and both ends together.  It depends only on degrees
-  /// that divide a sample and the experts.
+  /// The time of a micro-batch in all layers and both ends together.  It depends only on the
+  /// degrees that divide a sample or the experts.
   [[nodiscard]] Seconds passes(const Groups& groups) const;
 
   /// The step with given layers: its time and parts, and the memory of the fullest stage.
@@ -91,15 +93,16 @@ class StepModel {
     Seconds step{};
     StepParts parts;
     MemoryUse memory;
-    std::int64_t fullest = 0;                  ///< a stage that does not fit, if there is one
-    bool fits = true;                          ///< whether every stage does
+    std::int64_t fullest = 0;  ///< the fullest stage; a stage that does not fit comes first
+    bool fits = true;          ///< whether every stage fits
     std::optional<MemoryJudgement> judgement;  ///< with a stack
     std::int64_t slowest = 0;                  ///< the stage that sets the pace
   };
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
-  /// Energy of the operations of all chips in a step at the full clock, for any network and
-  /// the layers of the stages; nothing without energies.  `least`: of the passes alone, without
-  /// recomputation: a lower bound for all completions of degrees, micro-batch and layout.
+  /// Energy of the operations of all chips in a step at the full clock, which is the same for any
+  /// network and any layers of the stages; 0 if the machine states no energies.  If `least`, only
+  /// the passes count, without recomputation: a lower bound for all plans with these degrees,
+  /// micro-batch and layout.
   /// docs/energy.md (6)
   [[nodiscard]] EnergyWork work(bool least = false) const;
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
@@ -108,21 +111,21 @@ class StepModel {
  private:
   using Times = TimesOf<BlockTime>;
   [[nodiscard]] Times times(const Groups& groups) const;
-  /// The time with the recomputation and copies of the plan, or with neither.
+  /// The time of a block, with this recomputation and these copies.
   [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups,
                                      Recompute recompute, const Offload& offload) const;
   void add_optimizer(const BlockProfile& block, BlockTime& time) const;
-  /// The wait of stages for each other's messages.
+  /// The time that a stage waits for messages of other stages, for each micro-batch.
   [[nodiscard]] Seconds hops(const Groups& groups) const;
   [[nodiscard]] Seconds loss_exchanges(const Groups& groups) const;
   [[nodiscard]] Pipeline pipeline(const Times& times) const;
   [[nodiscard]] StepParts stage_parts(const Times& times, const StageContent& content) const;
-  /// The exchanges and times of a stage beside the passes.
+  /// The exchanges and times of a stage in addition to its passes.
   struct OncePerStep {
     OverlappedExchanges each;  ///< exchanges of each micro-batch
-    Seconds once{};            ///< exposed exchanges of the step
+    Seconds once{};            ///< exposed exchanges, once a step
     Seconds optimizer{};
-    Seconds copies{};   ///< of the optimizer's states
+    Seconds copies{};   ///< copies of the states of the optimizer
     Seconds filling{};  ///< with a stack: hops as the pipeline fills
     Seconds host{};     ///< with a stack: once a step
 
@@ -132,7 +135,7 @@ class StepModel {
   };
   [[nodiscard]] OncePerStep once_per_step(const Times& times, const Groups& groups,
                                           const StageContent& content) const;
-  // Work of a chip, for a micro-batch in a block, and for a step.
+  // Work of a chip: for a micro-batch in a block, and for a step.
   [[nodiscard]] EnergyWork block_work(const BlockProfile& block, Recompute recompute) const;
   [[nodiscard]] EnergyWork stack_block_work(const BlockProfile& block, Recompute recompute) const;
   [[nodiscard]] EnergyWork replica_work(double all, double experts) const;
@@ -148,7 +151,7 @@ class StepModel {
   [[nodiscard]] Seconds dispatch_time(Bytes sent, const Groups& groups,
                                       stack::Dispatcher dispatcher) const;
   struct StageElements {
-    double shared = 0.0, experts = 0.0;  ///< trained ones, outside and in experts
+    double shared = 0.0, experts = 0.0;  ///< trained elements, outside and in experts
   };
   [[nodiscard]] StageElements mean_elements() const;
   [[nodiscard]] Seconds bucketed_exchanges(const Groups& groups, double all, double experts,
@@ -168,7 +171,7 @@ class StepModel {
   const LayerOrder order_;
   const std::int64_t micro_batches_;
   const Deadline deadline_;
-  /// Times of blocks are the least of all pipelines, schedules and chunks.
+  /// Whether times of blocks are the least over all pipelines, schedules and chunks.
   bool any_schedule_ = false;
 };
 

@@ -1,6 +1,7 @@
-// Work of a plan adds up over its chips, micro-batches and layers, whatever stage a layer is in and
-// wherever a group is: members of a group send the same bytes in any place.  So a network and a
-// spread of the layers change the time alone, and the least time of a shape is its least energy.
+// The work of a plan is a sum over its chips, micro-batches and layers.  It does not depend on the
+// stage of a layer or on the place of a group, whose members send the same bytes in any place.  So
+// the network and the spread of the layers change only the time, and the least time of a shape
+// gives its least energy.
 
 #include "model/training/step_energy.hpp"
 
@@ -15,7 +16,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// More than the roundings of a cube root and of a sum.
+/// Exceeds the roundings of a cube root and of a sum.
 constexpr double kMoreRoundings = 1.0 + 0x1p-36;
 
 EnergyWork done(const EnergyRates& rates, Math math, Flops flop, Bytes moved, Bytes sent = {}) {
@@ -37,7 +38,7 @@ Math math_of(stack::Bits bits) {
 
 }  // namespace
 
-/// Without a stack: kernels, what is computed again, and exchanges.
+/// Work of a block without a stack: kernels, recomputation and exchanges.
 EnergyWork StepModel::block_work(const BlockProfile& block, Recompute recompute) const {
   const EnergyRates& rates = task_.machine.energy;
   WorkTime all = block.forward;
@@ -55,7 +56,7 @@ EnergyWork StepModel::block_work(const BlockProfile& block, Recompute recompute)
   return done(rates, math, all.flop, all.moved, bytes);
 }
 
-/// The operations that a backward pass does again.
+/// The operations that a backward pass repeats.
 stack::Operations StepModel::recomputed(const stack::BlockWork& work, Recompute recompute) const {
   const stack::Operations& forward = work.forward.all;
   if (recompute == Recompute::Full) return forward;
@@ -93,7 +94,7 @@ EnergyWork StepModel::stack_block_work(const BlockProfile& block, Recompute reco
   const Degrees& degrees = shape_.degrees;
   const double sums = work.tensor_passes == stack::Passes::Two ? 2.0 : 1.0;
   const double wholes = sums * work.tensor_sums * (2.0 + again);
-  // Backward gradients of outputs are gathered, and inputs once more.
+  // The backward pass gathers gradients of outputs, and inputs once more.
   const double gathers = work.tensor_gathers_forward * (3.0 + again);
   const Bytes bytes =
       (work.tensor_whole * wholes + work.tensor_gathered * gathers) * part(degrees[Role::Tensor]) +
@@ -155,11 +156,11 @@ EnergyWork StepModel::work(bool least) const {
   if (!least) {
     once = once + replica_work(all, experts);
     if (task_.model.tied && stages() > 1) {
-      // Two stages have the weight, and either sends two halves.
+      // Two stages have the weight, and each sends two halves.
       const double head = of(profiles_, Part::Last).head_parameters;
       once.links += Bytes(2.0 * head * task_.bytes.sent) * rates.link;
     }
-    // Each chunk hands its output to the next one, and takes a gradient back.
+    // Each chunk sends its output to the next chunk, and gets a gradient back.
     const double rows =
         number(task_.pass.tokens * shape_.micro_batch) / number(shape_.degrees[Role::Context]);
     const Part handing = order_.layers > 0 ? Part::Layer : Part::OtherLayer;
@@ -190,15 +191,15 @@ Score objective_floor(const Task& task, Seconds least_step, const EnergyWork& le
   return task.objective == Objective::StepTime ? value : value * (1.0 / kMoreRoundings);
 }
 
-// Let A be the static power of all chips, W the work and L their power below the cap: the clock is
-// full from W / L on.  There E = A T + W; before it E = T^(2/3) (A (W/L)^(1/3) + W^(1/3) L^(2/3)),
-// and the time is T^(2/3) (W/L)^(1/3).
+// Let A be the static power of all chips, L their power between idle and cap, W the work and T the
+// time at the full clock.  If T >= W / L, the clock is full and E = A T + W; otherwise the time is
+// T^(2/3) (W/L)^(1/3) and E = T^(2/3) (A (W/L)^(1/3) + W^(1/3) L^(2/3)).
 // docs/energy.md (7)
 Seconds longest_step(const Task& task, const EnergyWork& work, Score most) {
   if (task.objective == Objective::StepTime || !(most < Score::infinity())) {
     return Seconds(most.in_base_units());
   }
-  // If the work is nearly all of the value, a rounding is much of the rest.
+  // If the work is nearly the whole value, a rounding changes the difference much.
   const double limit = most.in_base_units() * kMoreRoundings;
   const EnergyRates& rates = task.machine.energy;
   const double chips = number(task.machine.chips);
@@ -211,7 +212,7 @@ Seconds longest_step(const Task& task, const EnergyWork& work, Score most) {
   if (limit >= (edp ? full : 1.0) * (a * full + w)) {
     longest = edp ? 2.0 * limit / (w + std::sqrt(w * w + 4.0 * a * limit)) : (limit - w) / a;
   } else if (w > limit && !(l < HUGE_VAL)) {
-    return {};  // no step has as little energy
+    return {};  // every step needs more energy
   } else {
     const double slower = std::cbrt(w / l);
     const double energy = a * slower + std::cbrt(w * l * l);

@@ -7,14 +7,14 @@
 
 namespace dfsearch::training {
 
-/// The value that the task minimises, of a step of this time and work.  It never falls if one of
-/// both rises, but for rounding.
+/// The value that the task minimises for a step of this time and work.  Except for rounding, it
+/// never falls if the time or the work rises.
 Score objective_value(const Task& task, Seconds step, const EnergyWork& work);
 
-/// A lower bound on the value: at least this time and this work, each summed in any order.
+/// A lower bound on the value of steps of at least this time and this work, summed in any order.
 Score objective_floor(const Task& task, Seconds least_step, const EnergyWork& least_work);
 
-/// No step of this work that is longer has a value of at most `most`.
+/// The longest time of a step of this work whose value may be at most `most`.
 Seconds longest_step(const Task& task, const EnergyWork& work, Score most);
 
 }  // namespace dfsearch::training

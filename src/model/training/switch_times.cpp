@@ -62,7 +62,7 @@ std::vector<SwitchTime> switch_times(const Task& task, const LeanOptions& assume
   if (values.empty()) return times;
   const Blocks blocks = blocks_of(task);
   Task changed = with(assumed, task);
-  changed.decide = memory::Level::Low;  // where each plan of a search fits
+  changed.decide = memory::Level::Low;  // the level at which every plan of a search fits
   for (const SwitchValue& value : values) {
     changed.stack->stack.software = task.stack->stack.software;
     value.set(changed.stack->stack.software);

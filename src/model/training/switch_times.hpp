@@ -18,7 +18,7 @@ struct SwitchValue {
   void (*set)(stack::Software& software);
 };
 
-/// The values that differ from the switches of the task; empty without a stack or experts.
+/// All values of the switches that the task does not have; empty without a stack or experts.
 std::vector<SwitchValue> other_switch_values(const Task& task);
 
 struct SwitchTime {
@@ -26,8 +26,8 @@ struct SwitchTime {
   Seconds step{};
 };
 
-/// Returns the step of the same plan with each other value of the switches.  The plan must fit at
-/// the low ends of memory with the options `assumed`.
+/// The step of the same plan with each other value of a switch.  The plan must fit at the low ends
+/// of memory with the options `assumed`.
 std::vector<SwitchTime> switch_times(const Task& task, const LeanOptions& assumed,
                                      const Plan& plan);
 

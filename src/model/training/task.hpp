@@ -21,14 +21,14 @@
 
 namespace dfsearch::training {
 
-/// Bytes of an element that a replica keeps and sends.
+/// Bytes that a replica keeps, or sends, for an element of a weight.
 struct StateBytes {
-  double gradient = 4.0;    ///< as it is added up over micro-batches
-  double sent = 2.0;        ///< as replicas add it up
+  double gradient = 4.0;    ///< of the sum over micro-batches
+  double sent = 2.0;        ///< of a gradient that replicas exchange
   double optimizer = 12.0;  ///< master weight and both moments
 };
 
-/// Facts of the software that a config may change.
+/// Facts of the software that a config overrides.
 struct StackChanges {
   std::optional<double> weight, gradient, master, moments, step;  ///< bytes of an element
   std::optional<memory::Gradients> gradients;
@@ -57,32 +57,32 @@ constexpr const ObjectiveRow& row_of(Objective objective) {
 
 struct Task {
   Transformer model;
-  TransformerPass pass;  ///< of a sample; `dense` is not read
+  TransformerPass pass;  ///< the pass of a sample; `dense` is not read
   std::int64_t global_batch = 1;
-  /// All degrees are given, and no strategy is read.  A dimension may serve several roles: its
-  /// degree is the product of theirs, and a group of k of its chips communicates like one of
-  /// degree k.
+  /// The degrees of all dimensions are given; their strategies are not read.  A dimension may serve
+  /// several roles: its degree is the product of their degrees, and a group of k of its chips
+  /// communicates like a dimension of degree k.
   Machine machine;
-  /// Kernels of a layer one after the other, or fused on the chip, where exchanges are exposed
-  /// as well (docs/training.md, section 5).
+  /// Whether kernels of a layer run one after the other or fused on the chip; exchanges are exposed
+  /// in both cases (docs/training.md, section 5).
   Style style = Style::KernelByKernel;
-  /// The most partitions of each pass of a part; left out: one per kernel.
+  /// The most partitions of each pass of a part; default: one for each kernel.
   std::optional<std::int64_t> partitions;
-  /// Compute and memory of a kernel, or of a partition, one after the other, or side by side.
+  /// Whether compute and memory of a kernel, or of a partition, overlap.
   Overlap overlap = Overlap::None;
-  /// The replicas add up gradients during the backward pass of the last micro-batch.
+  /// Whether replicas add up gradients during the backward pass of the last micro-batch.
   bool data_overlap = true;
   StateBytes bytes;
-  /// Kernels, exchanges and memory as measured, with the software that runs them; without it the
-  /// rates of the machine hold (docs/truth.md).
+  /// The software, with measured constants of kernels, exchanges and memory; without a stack, the
+  /// rates of the machine apply (docs/truth.md).
   std::optional<stack::Setup> stack;
-  /// Overrides of the stack, key by key.
+  /// Overrides of single keys of the stack.
   StackChanges changes;
   std::optional<memory::Lora> lora;
   /// The level of the memory constants at which a plan has to fit, with a stack.
   memory::Level decide = memory::Level::Typical;
   Choices choices;
-  std::optional<Framework> framework;  ///< that is to run the plan; left out: any
+  std::optional<Framework> framework;  ///< that has to support the plan; default: any
   Objective objective = Objective::StepTime;
 
   [[nodiscard]] ModelFacts facts() const {
@@ -93,7 +93,7 @@ struct Task {
             .experts = model.experts.has_value(),
             .tied = model.tied};
   }
-  /// States of a task with a stack, in bytes of an element.
+  /// States of a task with a stack, in bytes for each element.
   [[nodiscard]] memory::States states() const {
     memory::States states = stack->stack.states;
     states.weight = changes.weight.value_or(states.weight);
@@ -103,7 +103,7 @@ struct Task {
     states.step = changes.step.value_or(states.step);
     return states;
   }
-  /// The loss of a task with a stack, by its tensor ranks.
+  /// The loss of a task with a stack and `tensor` tensor ranks.
   [[nodiscard]] memory::Loss loss(std::int64_t tensor) const {
     memory::Loss loss = changes.loss.value_or(stack->stack.loss);
     const bool is_other = !changes.loss && tensor > 1 && stack->stack.tensor_loss;
@@ -118,11 +118,11 @@ struct Task {
            (given.empty() ||
             std::find(given.begin(), given.end(), TensorLayout::WholeExperts) != given.end());
   }
-  /// Whether the experts may be divided over the ranks of a layout.
+  /// Whether the choices allow the number of expert ranks of a layout.
   [[nodiscard]] bool allows_experts(const Degrees& of, TensorLayout layout) const {
     return choices.degrees[static_cast<std::size_t>(Role::Expert)].allows(expert_ranks(of, layout));
   }
-  /// Whether they may with some layout.
+  /// Whether the choices allow the number of expert ranks of some layout.
   [[nodiscard]] bool allows_experts(const Degrees& of) const {
     return allows_experts(of, TensorLayout::LeastSent) ||
            (may_have_whole_experts(of) && allows_experts(of, TensorLayout::WholeExperts));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// Every required layout with one source after the other, depth first.
+/// Tries each source of every required layout, depth first.
 class TreeSearch {
  public:
   TreeSearch(ValueLayout root, LayoutSet wanted, const PassageCost& cost)
@@ -48,7 +48,7 @@ class TreeSearch {
     for (std::size_t i = 0; i < count_; ++i) {
       ValueLayout at = wanted_[i];
       for (std::size_t steps = 0; at != root_; ++steps) {
-        if (steps == count_) return false;  // round in a circle
+        if (steps == count_) return false;  // a cycle
         at = source_[static_cast<std::size_t>(at)];
       }
     }
@@ -74,7 +74,7 @@ HeadCopies head_copies(const DataflowGraph& graph, std::size_t value, const Axis
     const int operand = graph.tensor(differentiated(graph, tensor)).operand;
     return operand == 1 ? HeadCopies::None : HeadCopies::OfGradient;
   }
-  // A weight hands back the gradient of its input, which has no heads of keys.
+  // The data gradient of a weight is the gradient of its input, which has no heads of keys.
   if (role.unit != RowUnit::KeyHead || role.role == KernelRole::DataGradient) {
     return HeadCopies::None;
   }
@@ -92,11 +92,11 @@ Passage passage(ValueLayout from, ValueLayout to, HeadCopies copies) {
     return other == ValueLayout::Tokens ? by(Exchange::AllToAll) : kImpossiblePassage;
   }
   if (from == ValueLayout::Replicated) return {.possible = true};
-  // Summands of a head are summands of the whole, with zeros for the other heads.
+  // Summands of a head are summands of the whole value, with zeros for the other heads.
   const bool is_sum = from == ValueLayout::Partial ||
                       (from == ValueLayout::Features && copies == HeadCopies::OfGradient);
   if (to == ValueLayout::Replicated) return by(is_sum ? Exchange::AllReduce : Exchange::AllGather);
-  // Heads that several chips need are taken from the whole.
+  // Heads that several chips need are slices of the whole value.
   if (to == ValueLayout::Features && copies != HeadCopies::None) {
     return by(is_sum ? Exchange::AllReduce : Exchange::AllGather);
   }
@@ -107,9 +107,9 @@ ConversionTree cheapest_tree(ValueLayout root, LayoutSet wanted, const PassageCo
   return TreeSearch(root, wanted, cost).run();
 }
 
-// The cheapest tree from one layout to several, in the product of the trees of the axes: for each
-// set of the wanted layouts and each place the cost of making them from there (Dreyfus and Wagner).
-// There are few places, and fewer that are wanted.
+// The cheapest tree from one layout to several, in the product of the trees of the axes (Dreyfus
+// and Wagner): for each set of required layouts and each place, the least cost of making the set
+// from the place.  Places are joint layouts; there are few, and even fewer are required.
 
 namespace {
 
@@ -150,11 +150,11 @@ class CheapestTree {
     JointStep step;
     JointCost cost{};
   };
-  /// How a set is made from a place: along an edge, or in two parts.
+  /// The cheapest way to make a set from a place: along an edge, or in two parts.
   struct Best {
     JointCost cost = kNever;
     std::size_t edge = 0;
-    std::size_t part = 0;  // of the set, if it is made in two
+    std::size_t part = 0;  // one of two parts of the set; 0: along the edge
   };
 
   void find_places(const JointLayout& root, const JointPassages& passages) {
@@ -237,10 +237,10 @@ class CheapestTree {
     collect(set, edge.to, steps);
   }
 
-  std::vector<JointLayout> places_;  // the root first
+  std::vector<JointLayout> places_;  // joint layouts, the root first
   std::vector<std::size_t> wanted_;
   std::vector<Edge> edges_;
-  std::vector<std::vector<Best>> best_;  // by set of the wanted, place
+  std::vector<std::vector<Best>> best_;  // by set of required layouts and by place
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // A value is made once and read in the layouts that its consumers require.
 //
 // Forward consumers are served from the layout in which it was made.  A forward value that backward
-// kernels read is kept in one layout: the one in which it was made, or one that a forward consumer
-// read; backward consumers are served from this one.  Each phase pays once for each layout, along
-// the cheapest tree of conversions (value_conversions.hpp), and there are at most five layouts, so
-// all choices are tried.
+// kernels read is kept in one layout: the layout in which it was made, or a layout that a forward
+// consumer reads.  Backward consumers are served from the kept layout.  Each phase pays once for
+// each layout, along the cheapest tree of conversions (value_conversions.hpp), and there are at
+// most five layouts, so all choices are tried.
 
 #include "model/training/value_delivery.hpp"
 
@@ -105,7 +105,7 @@ void DeliveryFinder::list(const ConversionTree& tree, ValueLayout root, const Wa
 
 ValueDelivery DeliveryFinder::deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted,
                                       bool listed) {
-  // The layout in which it is made comes first, then those that were made of it.
+  // Candidates for the kept layout: first the layout of the producer, then layouts made of it.
   ValueDelivery best = deliver_kept(produced, produced, wanted, listed);
   for (std::size_t i = 0; is_kept_ && i < kLayouts; ++i) {
     const auto kept = static_cast<ValueLayout>(i);

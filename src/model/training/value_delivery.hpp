@@ -1,5 +1,5 @@
 #pragma once
-// The way of one value from its producer to its consumers (docs/training.md, section 2).
+// The conversions of one value from its producer to its consumers (docs/training.md, section 2).
 
 #include <cstddef>
 #include <vector>
@@ -21,7 +21,8 @@ struct ValueDelivery {
   std::vector<Conversion> conversions{};
 };
 
-/// Finds the delivery of one value.  Refers to the graph, the axis and the costs.  One thread.
+/// Finds the delivery of one value.  Refers to the graph, the axis and the costs.  For use by one
+/// thread.
 class DeliveryFinder {
  public:
   DeliveryFinder(const DataflowGraph& graph, std::size_t value, const AxisRules& axis,
@@ -30,13 +31,15 @@ class DeliveryFinder {
   [[nodiscard]] KernelId producer() const { return producer_; }
   [[nodiscard]] const std::vector<ValueUse>& uses() const { return uses_; }
 
-  /// Whether backward kernels read an output of a forward kernel, in the layout that is kept.
+  /// Whether the value is an output of a forward kernel that backward kernels read in the kept
+  /// layout.
   [[nodiscard]] bool is_kept() const { return is_kept_; }
 
-  /// `wanted` has a layout for each of the uses.  The conversions are listed if asked for.
+  /// The cheapest delivery; `wanted` has a layout for each use.  Lists the conversions if `list` is
+  /// set.
   ValueDelivery deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted, bool list);
-  /// The delivery of a value that is kept in this layout: as made, or as a forward consumer
-  /// requires it; otherwise the cost is infinite.
+  /// The delivery of a value that is kept in the layout `kept`.  The cost is infinite unless this
+  /// is `produced` or a layout that a forward consumer requires.
   ValueDelivery deliver_kept(ValueLayout kept, ValueLayout produced,
                              const std::vector<ValueLayout>& wanted, bool list);
 

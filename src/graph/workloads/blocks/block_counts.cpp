@@ -23,14 +23,16 @@ struct Counter {
       counts.linears.push_back({in, out, bias, copies, used < 0 ? copies : used, role});
     }
   }
-  /// A convolution over `taps` tokens of `channels` channels: weights, elementwise work and state.
+  /// Adds a convolution over `conv` tokens of `channels` channels: weights, elementwise work and
+  /// state.
   void convolution(std::int64_t channels, bool bias) {
     const double c = number(channels), k = number(block.conv);
     counts.vectors += c * (k + (bias ? 1.0 : 0.0));
     counts.scan_elementwise += 2.0 * k * c;
     counts.conv_state += c * (k - 1.0);
   }
-  /// Scores of an index for queries of `from` elements, one key for `rate` tokens.
+  /// Adds the scores of an index: queries made of `from` elements, and one key for each `rate`
+  /// tokens.
   void index(std::int64_t from, std::int64_t key_from, std::int64_t key_width, std::int64_t rate) {
     linear(R::Index, from, block.index_heads * block.index_dim);
     linear(R::Index, key_from, key_width);
@@ -159,8 +161,8 @@ struct Counter {
     counts.kept = number(inner + channels + b.heads + channels + inner);
   }
 
-  /// The chunked delta rule: products within a chunk, an inverse of its triangle, and three
-  /// products with the state.
+  /// Adds the chunked delta rule: products within a chunk, the inverse of a triangular matrix, and
+  /// three products with the state.
   void delta_rule(std::int64_t heads, std::int64_t k_dim, std::int64_t v_dim) {
     const double k = number(k_dim), v = number(v_dim), c = number(kDeltaChunk);
     counts.scan =
@@ -231,7 +233,7 @@ struct Counter {
     counts.kept = number(block.kept);
   }
 
-  /// The roles of both products of an MLP.
+  /// The roles of the two products of an MLP.
   struct MlpRoles {
     LinearRole up, down;
   };

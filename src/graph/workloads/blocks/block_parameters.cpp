@@ -1,4 +1,5 @@
-// Parameters of the kinds of blocks: one row for each, which readers of families walk.
+// Parameters of the kinds of blocks: one row for each.  Readers of model families go through the
+// rows.
 
 #include "graph/workloads/blocks/block.hpp"
 

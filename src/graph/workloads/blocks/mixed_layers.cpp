@@ -1,6 +1,7 @@
-// Each block goes to the part of a form that has equations for it: softmax attention, MLPs and
-// experts to a transformer, with the matrices that a transformer lacks beside it, all mixers with a
-// state to the scans.  Matrices beside the layers and tables without a head go into layers.
+// Each block goes to the part of a form that has equations for it.  Softmax attention, MLPs and
+// experts go to a transformer, and matrices that a transformer lacks go to a list of further ones.
+// Mixers with a state go to the scans.  Matrices beside the layers and tables without a head go
+// into layers.
 
 #include "graph/workloads/blocks/mixed_layers.hpp"
 
@@ -17,7 +18,7 @@
 namespace dfsearch {
 namespace {
 
-/// The reason why a shape has no equations.
+/// The reason why there are no equations for a shape.
 struct NoForm {
   std::string why;
 };
@@ -100,7 +101,7 @@ class FormMaker {
   }
 
  private:
-  /// Takes matrices over; if `has_view`, matrices that a transformer has are left out.
+  /// Adds matrices of a block; if `has_view`, without the matrices that a transformer has.
   void take_linears(const BlockCounts& counts, bool has_view) {
     for (const Linear& linear : counts.linears) {
       if (has_view && is_in_view(linear)) continue;
@@ -178,7 +179,7 @@ class FormMaker {
   void take_channels(const Block& block, const BlockCounts& counts) {
     Transformer& view = form_.view;
     if (has_moe_ && block.kind == BlockKind::Dense && !has_dense_) {
-      // An MLP beside experts is one that every token uses.
+      // Every token uses an MLP beside experts.
       has_dense_ = true;
       return take_linears(counts, false);
     }
@@ -231,7 +232,7 @@ class FormMaker {
   bool has_moe_ = false, has_dense_ = false;
 };
 
-/// Adds a block to a layer, whose kind becomes one of its own if others share it.
+/// Adds a block to a layer.  If other layers share its kind, the layer gets a new kind.
 void add_to_layer(Stack& stack, std::size_t at, Block block) {
   const std::uint16_t kind = stack.layers[at];
   LayerKind layer = stack.kinds[kind];
@@ -245,8 +246,8 @@ void add_to_layer(Stack& stack, std::size_t at, Block block) {
 }
 
 /// The stack with nothing beside its layers but an embedding and a head for tokens: further
-/// matrices are work of the last layer, and a table without a head is stored by the first one.  All
-/// counts stay.
+/// matrices become work of the last layer, and the first layer stores tables if there is no head.
+/// All counts stay the same.
 Stack with_ends_in_layers(Stack stack) {
   if (stack.layers.empty()) no_form("a model without layers");
   if (!stack.linears.empty()) {
@@ -270,7 +271,7 @@ Stack with_ends_in_layers(Stack stack) {
   return stack;
 }
 
-/// Whether images and text meet in no layer, and no text is decoded (Radford et al., CLIP, 2021).
+/// Whether no layer joins images and text, and no text is decoded (Radford et al., CLIP, 2021).
 bool is_two_towers(const std::vector<Stack>& stacks) {
   const Stack& text = stacks.front();
   if (stacks.size() == 1 || stacks[1].name == "encoder" || text.has_head) return false;
@@ -285,7 +286,7 @@ Stack with_encoder(const std::vector<Stack>& stacks) {
   for (const Stack& other : stacks) {
     if (other.name != "encoder") continue;
     Stack encoder = other;
-    encoder.has_head = false;  // what is beside its layers goes into them
+    encoder.has_head = false;  // so that embeddings go into layers
     encoder = with_ends_in_layers(std::move(encoder));
     if (encoder.hidden != stack.hidden || encoder.norm != stack.norm) {
       no_form("an encoder of another width or norm than the decoder");
@@ -301,7 +302,7 @@ Stack with_encoder(const std::vector<Stack>& stacks) {
   return stack;
 }
 
-/// Counts that describe the model as a whole, by the first form that has them.
+/// Counts that describe the model as a whole, from the forms that have them.
 Transformer described(const Stack& stack, const MixedLayers& mixed) {
   Transformer model{.hidden = stack.hidden,
                     .layers = static_cast<std::int64_t>(stack.layers.size()),
@@ -466,7 +467,7 @@ std::vector<FurtherProduct> further_products(const LayerForm& form, double tenso
 double shifted_elements(const LayerForm& form, double ranks) {
   double sum = 0.0;
   for (const Block& scan : form.scans) {
-    if (scan.kind == BlockKind::Shortconv) continue;  // it needs few tokens of the rank before
+    if (scan.kind == BlockKind::Shortconv) continue;  // it exchanges few tokens
     for (const Linear& linear : counts_of(scan, form.view.hidden).linears) {
       if (linear.role == LinearRole::In && linear.in == form.view.hidden) {
         sum += number(linear.out * linear.used);
@@ -474,7 +475,7 @@ double shifted_elements(const LayerForm& form, double ranks) {
       if (linear.role == LinearRole::Out) sum += number(linear.in);
     }
     if (scan.kind != BlockKind::Mamba2) continue;
-    // Ranks beyond the groups repeat the inputs and outputs of the state.
+    // If there are more ranks than groups, ranks repeat the inputs and outputs of the state.
     const double repeated = std::max(1.0, ranks / number(scan.groups)) - 1.0;
     sum += 2.0 * number(scan.groups * scan.state) * repeated;
   }

@@ -19,10 +19,11 @@ namespace dfsearch {
 /// A kind of layer, by the quantities that the equations use.
 struct LayerForm {
   std::string name;  ///< "mamba2+moe"
-  /// A transformer of such layers, without the members below; its window counts for attention.
+  /// The parts of the layer that a transformer has, including the window of attention; the members
+  /// below describe the other parts.
   Transformer view;
   bool has_attention = false;
-  bool has_mlp = false;  ///< dense
+  bool has_mlp = false;  ///< a dense MLP
   bool has_experts = false;
   bool causal = true;
   bool caches = true;        ///< whether it caches keys and values
@@ -30,11 +31,11 @@ struct LayerForm {
   bool makes_values = true;  ///< false: values are the keys
   bool encodes = false;      ///< it is a layer of the encoder
   std::optional<Block> cross = std::nullopt;  ///< attention to the output of an encoder
-  // Compressed attention (matrices in `linears`): beside its window a query sees keys that stand
-  // for `rate` tokens each (0: there are none), all of them or `chosen` ones.
+  // Compressed attention (matrices in `linears`): beside its window a query sees compressed keys,
+  // each for `rate` tokens (0: no such keys); it sees all of them, or `chosen` of them.
   bool is_compressed = false;
   std::int64_t rate = 0, chosen = 0;
-  std::int64_t groups = 1;  ///< of the outputs of compressed attention
+  std::int64_t groups = 1;  ///< groups of the outputs of compressed attention
   double norms = 2.0;
   double halves = 2.0;  ///< parts of the layer, each with a residual connection
 
@@ -47,18 +48,18 @@ struct LayerForm {
   bool has_shared = false;      ///< a shared expert is among `linears`
   // Sums over the scans, for a token or a sequence (see BlockCounts).
   double scan = 0.0, delta = 0.0, scan_elementwise = 0.0;
-  double channels = 0.0;  ///< of convolutions
+  double channels = 0.0;  ///< of the convolutions
   double inner = 0.0;     ///< width of the outputs
   double conv_state = 0.0, state = 0.0;
   // Scores of an index: FLOP of a query and key, elements of the cache of a token.
   double index_pair = 0.0, index_cache = 0.0;
   std::int64_t topk = 0;  ///< tokens that the index chooses for a query; 0: all
 
-  /// Elements that a token adds to the cache of attention on one of `tensor` chips, and to the
-  /// cache of compressed keys.
+  /// Elements that a token adds to the cache on one of `tensor` chips; `cached_far`: to the cache
+  /// of compressed keys.
   [[nodiscard]] double cached(double tensor) const;
   [[nodiscard]] double cached_far() const;
-  /// Tokens that a query sees, and tokens that stay in the cache; 0: all.
+  /// Tokens that a query sees; 0: all.
   [[nodiscard]] std::int64_t seen() const { return topk > 0 ? topk : view.window; }
   /// Tokens that a query sees in compressed keys; 0: all.
   [[nodiscard]] std::int64_t seen_far() const { return chosen * rate; }
@@ -66,11 +67,11 @@ struct LayerForm {
   [[nodiscard]] double encoder_matrices() const;
 };
 
-/// Windows that differ within a model.
+/// Most different windows of a model.
 inline constexpr std::size_t kMostWindows = 3;
 
-/// Who runs the model: Megatron-LM divides groups of states among tensor ranks, vLLM may repeat
-/// one.
+/// The software that runs the model: Megatron-LM divides groups of states among tensor ranks, vLLM
+/// may repeat a group.
 enum class Runner : std::uint8_t { Training, Serving };
 
 struct MixedLayers {
@@ -78,7 +79,7 @@ struct MixedLayers {
   std::vector<LayerForm> forms;
   std::vector<std::uint16_t> layers;  ///< the form of each layer, as an index into `forms`
   std::vector<FormCounts> before;     ///< prefix counts: layers of each form before layer i
-  std::vector<std::int64_t> windows;  ///< each once: tokens that queries see or caches hold
+  std::vector<std::int64_t> windows;  ///< different numbers of tokens that queries see
   double tables = 0.0;                ///< elements beside the embedding, looked up for each token
 
   /// The index of a window in `windows`, counted from 1; 0 for all tokens.
@@ -88,7 +89,8 @@ struct MixedLayers {
   [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
   /// Names of the blocks without measured rates: "mamba2, deltanet"; empty if there are none.
   [[nodiscard]] std::string unmeasured() const;
-  /// The rule that tensor and context ranks break, with the name of the block; empty: none.
+  /// The rule that tensor and context ranks break, with the name of the block; empty if they break
+  /// none.
   [[nodiscard]] std::string misfit(std::int64_t tensor, std::int64_t context, Runner runner) const;
   /// The reason why the model cannot be divided into pipeline stages; empty if it can.
   [[nodiscard]] std::string unsplit() const;
@@ -100,8 +102,8 @@ struct MixedLayers {
 };
 
 /// A model of several kinds, or the reason why it is not supported: the name of a block without
-/// equations.  The returned transformer has `mixed`; its other members are those that all layers
-/// share, and those that reports print.
+/// equations.  The returned transformer has `mixed`; its other members describe the model as a
+/// whole.
 struct MixedModel {
   std::optional<Transformer> model;
   std::string why;
@@ -111,10 +113,10 @@ MixedModel mixed_model_of(const ModelShape& shape);
 /// A matrix product of a token on one tensor rank.
 struct FurtherProduct {
   double in = 0.0, out = 0.0;
-  LinearRole role = LinearRole::Other;  ///< of the first matrix
+  LinearRole role = LinearRole::Other;  ///< the role of the first matrix
 };
-/// The products of the matrices that `view` does not contain.  Matrices of a block that divide the
-/// same input in the same way are one product; each matrix divided by rows is a product.
+/// The products of the matrices that `view` does not contain.  Matrices with the same input and the
+/// same division form one product, except that each matrix divided by rows is a product of its own.
 std::vector<FurtherProduct> further_products(const LayerForm& form, double tensor);
 
 /// Elements of a token in the all-to-alls before and after the scans, which turn a division by

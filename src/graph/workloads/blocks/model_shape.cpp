@@ -2,8 +2,8 @@
 //
 // Sums are of doubles, which are exact below 2^53; readers refuse larger models.
 
-// Run-length encoding in two levels: at each layer the period that covers most of the layers ahead
-// is taken, the shortest one first.
+// Summaries are run-length encoded in two levels: at each layer, the code takes the period that
+// covers most of the following layers, and the shortest of equal ones.
 
 #include "graph/workloads/blocks/model_shape.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 double matrix(const Linear& linear) { return number(linear.in) * number(linear.out); }
 
-/// MatrixElements of matrices: stored, used by a token with biases, used in products.
+/// Elements of matrices: stored, used by a token (with biases), and used in products.
 struct MatrixElements {
   double stored = 0.0, active = 0.0, products = 0.0;
 
@@ -87,7 +87,7 @@ using Names = std::span<const std::string>;
 constexpr std::size_t kMostRuns = 8;
 constexpr std::size_t kLongestPeriod = 32;
 
-/// Times that the first `period` names follow each other.
+/// Number of times that the first `period` names repeat in a row.
 std::size_t repeats(Names names, std::size_t period) {
   std::size_t end = period;
   while (end < names.size() && names[end] == names[end - period]) ++end;

@@ -16,8 +16,8 @@ struct LayerKind {
   bool owns = true;          ///< false: it reuses the weights of an earlier layer
   bool encodes = false;      ///< of an encoder, whose layers precede the decoder
 
-  /// Names of the blocks, as "attention+moe"; `w` behind them if a query sees a window, "encoder"
-  /// before them in an encoder.
+  /// Names of the blocks, such as "attention+moe", with "encoder" before them in an encoder and `w`
+  /// behind them if queries see a window.
   [[nodiscard]] std::string text() const;
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
@@ -28,16 +28,16 @@ struct Stack {
   std::int64_t hidden = 1;
   std::int64_t vocabulary = 0;  ///< 0: no embedding
   std::int64_t embedding = 0;   ///< elements of a row of the embedding
-  std::int64_t positions = 0;   ///< learned ones, of rows of `position_width` elements
+  std::int64_t positions = 0;   ///< learned positions, each a row of `position_width` elements
   std::int64_t position_width = 0;
   std::int64_t norm = 0;  ///< elements of the weights of a norm
   double tables = 0.0;    ///< elements beside the embedding, looked up for each token
   bool has_head = false;
   bool tied = false;                  ///< the head has the weight of the embedding
-  bool dropout = false;               ///< in training
-  std::vector<Linear> linears;        ///< beside the layers
+  bool dropout = false;               ///< whether training uses dropout
+  std::vector<Linear> linears;        ///< matrices beside the layers
   double vectors = 0.0;               ///< further elements beside the layers, norms among them
-  std::vector<LayerKind> kinds;       ///< each once
+  std::vector<LayerKind> kinds;       ///< the different kinds of layers
   std::vector<std::uint16_t> layers;  ///< the index of the kind of each layer
 
   /// "3x(mla+dense) 58x(mla+moe)".
@@ -45,7 +45,7 @@ struct Stack {
   friend bool operator==(const Stack&, const Stack&) = default;
 };
 
-/// The stack of text, or of a model for images alone its only one, comes first.
+/// The first stack is the stack of text, or the only stack of a model for images alone.
 struct ModelShape {
   std::vector<Stack> stacks;
   Stack prediction;           ///< modules that predict further tokens (MTP); no layers: none
@@ -54,13 +54,13 @@ struct ModelShape {
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
 
-/// Sums over the stacks, without MTP but for `prediction`.  Elements and FLOP, not bytes.
+/// Sums over the stacks; only `prediction` counts MTP modules.  Elements and FLOP, not bytes.
 struct ShapeCounts {
-  double parameters = 0.0;  ///< all that is stored
+  double parameters = 0.0;  ///< all stored parameters
   double prediction = 0.0;  ///< parameters of MTP modules
-  double active = 0.0;      ///< parameters that a token uses, all of the embedding included
-  double matmul = 0.0;      ///< of matrices that a token is multiplied with, the head's too
-  double cache = 0.0;       ///< elements that a token of the context adds
+  double active = 0.0;      ///< parameters that a token uses, with the whole embedding
+  double matmul = 0.0;      ///< elements of the matrices that multiply a token, head included
+  double cache = 0.0;       ///< elements of the cache that a token of the context adds
   double window_cache = 0.0;
   double conv_state = 0.0;
   double state = 0.0;
@@ -72,12 +72,12 @@ struct ShapeCounts {
   double kept = 0.0;        ///< elements of a token that a backward pass needs, norms left out
 };
 
-/// Counts for a sequence of this length.
+/// Counts for a sequence of `sequence` tokens.
 ShapeCounts counts_of(const ModelShape& model, std::int64_t sequence);
 
-/// Runs of equal layers, those that repeat in brackets: "12 x (3 deltanet+moe, 1 attention+moe)".
-/// Totals of each kind where this has more than eight runs: "23 mamba2, 23 moe, 6 attention in an
-/// order of their own".
+/// Runs of equal layers, with repeated runs in brackets: "12 x (3 deltanet+moe, 1 attention+moe)".
+/// If there are more than eight runs, the totals of each kind instead: "23 mamba2, 23 moe, 6
+/// attention in an order of their own".
 std::string layer_summary(const Stack& stack);
 
 }  // namespace dfsearch

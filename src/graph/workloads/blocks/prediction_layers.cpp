@@ -1,5 +1,5 @@
-// The module is the shortest list whose repetitions are the layers that the family has for all of
-// its modules; what is beside these layers goes into a further block of its first one.
+// A module is the shortest list of layers whose repetitions give the prediction layers of the model
+// family.  Matrices and elements beside these layers go into a further block of its first layer.
 
 #include "graph/workloads/blocks/prediction_layers.hpp"
 
@@ -51,7 +51,8 @@ void add_prediction_layers(Transformer& model, std::int64_t modules) {
     return;
   }
   const Stack& known = model.mixed->shape.stacks.front();
-  // A model of the most kinds has no room for a further one.
+  // If the model with these modules is not supported, as with too many kinds of layers, layers like
+  // its last one are appended instead.
   const std::vector<LayerKind> last = {known.kinds[known.layers.back()]};
   for (const std::vector<LayerKind>& module : {module_of(model.mixed->shape), last}) {
     ModelShape shape = model.mixed->shape;

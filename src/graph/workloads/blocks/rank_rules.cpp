@@ -8,7 +8,7 @@
 namespace dfsearch {
 namespace {
 
-/// Adds the rule of a block with heads in groups; empty if tensor and context ranks keep it.
+/// The rule of a block with a state that tensor and context ranks break; empty if they break none.
 std::string misfit_of(const Block& block, std::int64_t t, std::int64_t c, Runner runner) {
   const std::string name = name_of(block.kind);
   const auto heads = [&](std::int64_t count, const char* of) -> std::string {

@@ -1,5 +1,6 @@
-// A transformer is guessed from the blocks, and then each kind of layers is counted in both ways:
-// what the guess cannot express shows as a difference, elements of vectors alone excepted.
+// A transformer is guessed from the blocks.  Then each kind of layer is counted from the blocks and
+// from the guess: a difference shows that the guess cannot express the layer, unless it is one of
+// vectors alone.
 
 #include "graph/workloads/blocks/transformer_of.hpp"
 
@@ -19,7 +20,7 @@ struct Misfit {
 
 [[noreturn]] void misfit(const std::string& why) { throw Misfit{why}; }
 
-/// Refuses parameters other than these that are neither 0 nor at their preset.
+/// Refuses a block with parameters outside of `known` that are neither 0 nor at their preset.
 void allow(const Block& block, std::initializer_list<std::string_view> known) {
   const std::string name = name_of(block.kind);
   if (!block.linears.empty()) misfit("further matrices of the block " + name);
@@ -53,7 +54,7 @@ Halves halves_of(const LayerKind& layer) {
   return halves;
 }
 
-/// The view of a layer: tokens that a query sees, 0 for all.
+/// The number of tokens that a query of the layer sees; 0: all.
 std::int64_t seen(const Block& mixer) { return mixer.window > 0 ? mixer.window : mixer.chunk; }
 
 void take_attention(const Block& block, Transformer& model) {
@@ -79,7 +80,7 @@ void take_attention(const Block& block, Transformer& model) {
   if (block.bias != 0) model.bias = block.out_bias != 0 ? Bias::All : Bias::Qkv;
 }
 
-/// Which layers see all tokens.
+/// Sets the window, and how often a layer sees all tokens.
 void take_sights(const Stack& stack, Transformer& model) {
   std::int64_t first_full = 0, index = 0;
   for (const std::uint16_t kind : stack.layers) {
@@ -144,7 +145,7 @@ ShapeCounts counts_of_kind(const Stack& stack, std::uint16_t kind) {
   return counts_of(ModelShape{.stacks = {alone}, .prediction = {}}, 1);
 }
 
-/// Elements of a layer of each kind that the model has not: the same number in all of them.
+/// Sets the elements of a layer that no other member counts; all kinds must have the same number.
 void take_vectors(const Stack& stack, Transformer& model) {
   std::optional<double> beside;
   for (std::uint16_t kind = 0; kind < stack.kinds.size(); ++kind) {
@@ -201,7 +202,7 @@ Transformer uniform(const Stack& stack) {
     has_plain_mlp = has_plain_mlp || (other.mlp->kind == BlockKind::Dense && other.mlp->bias == 0);
   }
   take_attention(*halves.mixer, model);
-  // The bias of the projection alone is among the vectors.
+  // If MLPs have no biases, the bias of the projection counts among the vectors.
   if (model.bias == Bias::All && has_plain_mlp) model.bias = Bias::Qkv;
   if (first.norms == 4) model.post_norm = true;
   if (first.norms != 2 && first.norms != 4) {

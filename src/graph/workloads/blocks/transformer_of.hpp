@@ -1,5 +1,5 @@
 #pragma once
-// The transformer of equal layers (llm/transformer.hpp) that a shape is, if it is one.
+// Conversion of a shape to a transformer of equal layers (llm/transformer.hpp), if possible.
 
 #include <optional>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace dfsearch {
 
-/// A transformer, or the reason why there is none.
+/// A transformer, or the reason why the shape is none.
 struct UniformTransformer {
   std::optional<Transformer> model;
   std::string why;       ///< "layers with the block mamba2"; empty with a model
-  std::string left_out;  ///< parts of the shape that the model lacks; for people
+  std::string left_out;  ///< parts of the shape that the model lacks, as text for reports
 };
 
 /// Returns the first stack as a transformer with the same numbers of parameters and FLOP, to the

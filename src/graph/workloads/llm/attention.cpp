@@ -1,10 +1,10 @@
 // The first half of a layer: queries, keys and values, attention and the projection.
 //
-// Every GEMM is written as output(M, N) = weight(M, K) x input(K, N) with the tokens along N.
-// Heads that queries share are counted once: keys and values have `kv_heads` of them.  Latent
-// attention makes keys and values of a short vector; in a decode pass, where this vector is
-// what is cached, the weight that would make them is applied to the query and to what
-// attention computes instead.
+// Every GEMM is written as output(M, N) = weight(M, K) x input(K, N) with the tokens along N.  A
+// head of keys and values that several heads of queries share is counted once: keys and values have
+// `kv_heads` heads.  Latent attention makes keys and values of a short vector.  A decode pass
+// caches this vector, and applies the weight that would make keys and values to the query and to
+// the output of attention instead.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 
 namespace dfsearch {
 
-// FLOP of an element, forward and backward, which are counted apart.
+// FLOP of an element, forward and backward; these are no FLOP of the model.
 namespace {
 constexpr std::int64_t kRope = 3, kRopeBackward = 3;
 constexpr std::int64_t kSoftmax = 5, kSoftmaxBackward = 8;
@@ -72,7 +72,7 @@ LayerWriter::ValueId LayerWriter::latent_decode(ValueId normed) {
   const LatentAttention& latent = *model_.latent;
   const std::int64_t a = model_.heads, r = latent.key_value_rank;
   Heads heads = latent_heads(normed);
-  // Each query is multiplied with the weight of its head.
+  // The weight of a head is applied to each query.
   heads.queries[0] =
       weight_gemm("Q_ABSORB", a, r, model_.head_dim - latent.rope_dim, heads.queries[0]);
   const ValueId mixed = fused(heads, r + latent.rope_dim, r);

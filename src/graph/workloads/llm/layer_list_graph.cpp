@@ -1,6 +1,6 @@
-// A layer of each form is written by itself, and the layers of a period are then joined at their
-// seams.  LayerWriter writes the parts that a transformer has, too; a form may have further
-// matrices and scans.  Elements of its vectors that no kernel stores are added to its first matrix.
+// A graph is written for a layer of each form, and the layers of a period are then joined at their
+// seams.  LayerWriter writes the parts of a form that a transformer also has; further matrices and
+// scans are written here.  Elements of vectors that no kernel stores are added to the first matrix.
 
 #include "graph/workloads/llm/layer_list_graph.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using ValueId = ValueGraph::ValueId;
 
-/// The part of a form that has no kernels; empty: there is none.
+/// The part of a form for which there are no kernels; empty if all parts have kernels.
 std::string missing_part(const LayerForm& form) {
   if (form.encodes || form.cross) return "an encoder";
   if (form.is_compressed) return "compressed attention";
@@ -91,7 +91,7 @@ class FormWriter {
     return layer_.norm(name, 1, view_.hidden, of);
   }
 
-  /// The residual sum, of values that are normed if the layer has four norms.
+  /// The residual sum.  If the layer has four norms, the values are normed before they are added.
   ValueId add(const std::string& name, const std::string& norm_name, std::vector<ValueId> sums,
               ValueId to) {
     if (form_.norms >= 4.0) {
@@ -102,7 +102,7 @@ class FormWriter {
     return layer_.sum(name, sums);
   }
 
-  /// The matrices of a role beside the scans, if there are any.
+  /// The first further matrices with the role; null if there are none.
   [[nodiscard]] const Linear* find(LinearRole role) const {
     const auto found = std::find_if(form_.linears.begin(), form_.linears.end(),
                                     [role](const Linear& linear) { return linear.role == role; });
@@ -136,7 +136,7 @@ class FormWriter {
     return sums;
   }
 
-  /// An MLP that every token uses; a number of the token may scale it.
+  /// An MLP that every token uses.  A shared expert may be scaled by a number for each token.
   ValueId beside_experts(const Linear& down, ValueId normed) {
     const bool is_shared = down.role == LinearRole::SharedDown;
     const ValueId out =

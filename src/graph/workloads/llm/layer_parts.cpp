@@ -7,8 +7,8 @@
 
 namespace dfsearch {
 
-// FLOP of an element, forward and backward, which are counted apart (docs/transformers.md,
-// section 2, with their source).
+// FLOP of an element, forward and backward; these are no FLOP of the model (docs/transformers.md,
+// section 2, has the sources).
 namespace {
 struct ElementFlops {
   std::int64_t forward, backward;
@@ -48,7 +48,7 @@ LayerWriter::ValueId LayerWriter::norm(const std::string& name, std::int64_t hea
   const bool rms = model_.norm == Norm::Rms;
   const ElementFlops flops = rms ? kRmsNorm : kLayerNorm;
   Kernel kernel = elementwise(name, heads, width, flops.forward);
-  kernel.parameters = model_.norm_parameters(width);  // heads share theirs
+  kernel.parameters = model_.norm_parameters(width);  // heads share the weights
   kernel.coupled = rms ? 1 : 2;                       // the mean square, or mean and variance
   return graph_.add({.kernel = kernel,
                      .inputs = {{.value = of}},
@@ -125,8 +125,8 @@ LayerWriter::ValueId LayerWriter::activation(Kernel kernel, const std::vector<Va
   return graph_.add(std::move(act));
 }
 
-// Each expert gets the same number of tokens; where they do not divide, or a capacity factor
-// leaves room, rows are empty and count as no work of the model.
+// Each expert gets the same number of tokens.  If the tokens do not divide evenly, or a capacity
+// factor leaves room, some rows are empty and count as no work of the model.
 Kernel LayerWriter::of_experts(Kernel kernel) const {
   const Experts& shape = *model_.experts;
   const std::int64_t routed = tokens() * shape.used;
@@ -171,7 +171,7 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
                                                  shape.router_bias ? shape.count : 0),
                                      rows_of_bits(shape.count, kLogitBits));
   Kernel choose = elementwise("TOPK", 1, shape.count, kTopK.forward);
-  choose.coupled = rows_of_bits(shape.used, kLogitBits);  // the best of each part
+  choose.coupled = rows_of_bits(shape.used, kLogitBits);  // candidates for the k largest
   const ValueId top = graph_.add({.kernel = choose,
                                   .inputs = {{.value = logits}},
                                   .saved = {logits},
@@ -180,7 +180,7 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
   const bool has_latents = shape.latent > 0;
   const ValueId given =
       has_latents ? weight_gemm("LATENT_IN", 1, h, model_.hidden, normed) : normed;
-  // The two kernels are backward kernels of each other.
+  // DISPATCH and COMBINE are backward kernels of each other.
   const ValueId sent = graph_.add(
       {.kernel = of_experts(elementwise("DISPATCH", 1, h, 1)),
        .inputs = {{.value = given}, {.value = choice, .operand = 2, .has_gradient = false}},
@@ -188,7 +188,8 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
        .reversed = elementwise("", 1, h, 1),
        .backward_flops = shape.used});
   const ValueId done = expert_mlps(sent);
-  // A row is multiplied with its weight and added, and on the way back with its gradient, too.
+  // Forward, a row is multiplied with its weight and added; backward, it is also multiplied with
+  // its gradient.
   Kernel combine = elementwise("COMBINE", 1, h, 2 * shape.used);
   combine.kind = KernelKind::Elementwise2;
   std::vector<ValueId> sums{

@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// A choice or a loss among numbers of 16 bits would meet too many ties.
+/// Bits of a logit: with 16 bits, choices of experts and the loss would meet too many ties.
 inline constexpr double kLogitBits = 32.0;
 /// Rows that a softmax makes of a column: its maximum, and the sum of the exponentials.
 inline constexpr std::int64_t kSoftmaxSums = 2;
@@ -24,14 +24,15 @@ class LayerWriter {
   LayerWriter(ValueGraph& graph, const Transformer& model, const TransformerPass& pass, bool decode)
       : graph_(graph), model_(model), pass_(pass), decode_(decode) {}
 
-  /// A kernel without inputs, for values from elsewhere.
+  /// A kernel without inputs, for a value from outside of the graph.
   ValueId source(const std::string& name, std::int64_t rows);
   ValueId norm(const std::string& name, std::int64_t heads, std::int64_t width, ValueId of);
   /// The first half: from the normed input to the value that is added to the input.
   ValueId attention_half(ValueId normed);
   /// The second half: an MLP.
   ValueId mlp(const std::string& prefix, std::int64_t width, bool bias, ValueId normed);
-  /// The second half with experts: the outputs of the routed and the shared ones, to be added.
+  /// The second half with experts: the outputs of the routed and of the shared experts, to be
+  /// added.
   std::vector<ValueId> experts(ValueId normed);
   ValueId sum(const std::string& name, const std::vector<ValueId>& values);
   ValueId dropout(const std::string& name, std::int64_t heads, ValueId of);
@@ -46,7 +47,7 @@ class LayerWriter {
   /// An elementwise kernel of the shape of a layer.
   [[nodiscard]] Kernel elementwise(const std::string& name, std::int64_t outer, std::int64_t m,
                                    std::int64_t flops) const;
-  /// Rows, in words, of a value of `bits` for each of `elements`.
+  /// Rows of a value with `elements` rows of `bits` bits, counted in words of the model.
   [[nodiscard]] std::int64_t rows_of_bits(std::int64_t elements, double bits) const;
   [[nodiscard]] bool decodes() const { return decode_; }
   [[nodiscard]] Bytes word() const { return pass_.word; }
@@ -58,7 +59,7 @@ class LayerWriter {
   };
 
   [[nodiscard]] std::int64_t tokens() const { return pass_.tokens; }
-  /// Elements of a token that experts work at.
+  /// Width of the inputs of the experts.
   [[nodiscard]] std::int64_t expert_width() const {
     return model_.experts->latent > 0 ? model_.experts->latent : model_.hidden;
   }
@@ -85,8 +86,8 @@ class LayerWriter {
   std::int64_t gate_rows_ = 0;
 };
 
-/// Adds what a decode pass reads from memory to each kernel: weights, of experts those touched, and
-/// keys and values of all samples.
+/// Adds to each kernel the bytes that a decode pass reads from memory: weights (of experts, only of
+/// the touched ones), and keys and values of all samples.
 void read_from_memory(ValueGraph& graph, const Transformer& model, const TransformerPass& pass);
 
 }  // namespace dfsearch

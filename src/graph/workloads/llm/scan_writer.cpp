@@ -3,8 +3,8 @@
 // A block is a product IN, a convolution, a scan and a product OUT.  The scan takes a sequence in
 // chunks, so that it is made of matrix products (Dao, Gu: "Transformers are SSMs", 2024, section 6;
 // Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024).  Its first kernel has the products among
-// the tokens of a chunk, the kernel SCAN those with the values and the state.  The state stays on
-// the chip from tile to tile.  The FLOP equal those of counts_of().
+// the tokens of a chunk; the kernel SCAN has the products with the values and the state.  The state
+// stays on the chip from tile to tile.  The FLOP equal those of counts_of().
 
 #include "graph/workloads/llm/scan_writer.hpp"
 
@@ -24,7 +24,7 @@ using Node = ValueGraph::Node;
 
 constexpr std::int64_t kGatedNorm = 9, kGatedNormBackward = 19;
 
-/// Products of `rows` x `depth` elements a token and head.
+/// Products of `rows` x `depth` elements for each token and head.
 struct Products {
   std::int64_t heads = 1, rows = 1, depth = 1;
 };
@@ -34,8 +34,8 @@ struct ScanWork {
   Products in_chunk{.heads = 0};   ///< among the tokens of a chunk; no heads: none
   std::int64_t inverse = 0;        ///< FLOP of a head for the inverse of a triangle
   Products scan{.heads = 0};       ///< with values and the state; no heads: none
-  std::int64_t element_flops = 0;  ///< of an element of the output, if nothing is a matrix product
-  std::int64_t decode_flops = 0;   ///< of an element of the output, one token after the other
+  std::int64_t element_flops = 0;  ///< FLOP of an output element, if no matrix products
+  std::int64_t decode_flops = 0;   ///< FLOP of an output element in a decode pass
 };
 
 ScanWork delta_rule(std::int64_t heads, std::int64_t k, std::int64_t v) {
@@ -87,7 +87,8 @@ class ScanWriter {
       mixed = convolution(in, channels);
     }
     further_products(normed, mixed, inner);
-    // Gates are the rest of IN, or what was made last.
+    // Gates are the last rows of IN or, if IN has no such rows, the output of the last further
+    // product.
     std::vector<ValueId> gates;
     if (block_.kind == BlockKind::Shortconv) return out(last, mixed);
     if (width >= channels + inner) {
@@ -98,7 +99,7 @@ class ScanWriter {
     }
     const ValueId scanned = scan(mixed, channels, inner);
     Kernel norm = layer_.elementwise("GATE_NORM", 1, inner, kGatedNorm);
-    norm.coupled = block_.kind == BlockKind::Lightning ? 1 : 0;  // others are of a head or group
+    norm.coupled = block_.kind == BlockKind::Lightning ? 1 : 0;  // others: over heads or groups
     gates.insert(gates.begin(), scanned);
     return out(last, element(norm, gates, kGatedNormBackward));
   }
@@ -193,7 +194,7 @@ class ScanWriter {
     const std::int64_t rows = work_.in_chunk.heads * work_.in_chunk.rows;
     const ValueId value = graph_.part(products("IN_CHUNK", work_.in_chunk, {keys}), rows);
     if (work_.inverse == 0) return value;
-    // The inverse is elementwise work of the model, and hands a triangle on.
+    // The inverse counts as elementwise work; its output is a triangular matrix.
     Kernel inverse = layer_.elementwise("INVERSE", work_.in_chunk.heads, work_.inverse, 0);
     Kernel back = inverse;
     back.m *= 2;
@@ -206,7 +207,7 @@ class ScanWriter {
   std::int64_t hidden_;
   BlockCounts counts_;
   ScanWork work_;
-  std::vector<ValueId> made_;  // beside IN, for the scan
+  std::vector<ValueId> made_;  // outputs of further products, inputs of the scan
 };
 
 }  // namespace

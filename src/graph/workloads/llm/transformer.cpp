@@ -1,10 +1,9 @@
 // Counts of parameters, FLOP and bytes, in closed form.
 //
-// A token is multiplied once with every matrix it uses, which is 2 FLOP for each of their
-// elements, and twice more on the way back; attention comes on top, since it multiplies
-// tokens with tokens.  All sums are of doubles, which are exact below 2^53 and never
-// overflow; the totals of the generated graphs are the same numbers
-// (tests/graph/workloads/transformer_graph_test.cpp).
+// A token is multiplied with every matrix that it uses: once forward, at 2 FLOP for each element of
+// the matrix, and twice backward.  Attention is counted in addition, since it multiplies tokens
+// with tokens.  All sums are of doubles, which are exact below 2^53 and never overflow; the totals
+// of the generated graphs are the same numbers (tests/graph/workloads/transformer_graph_test.cpp).
 
 #include "graph/workloads/llm/transformer.hpp"
 
@@ -50,7 +49,7 @@ Elements attention_elements(const Transformer& model) {
   sum.matrices += h * a * d_v;
   sum.beside += number(model.layer_vectors);
   if (model.bias == Bias::All) sum.beside += h;
-  const double norms = model.post_norm ? 4.0 : 2.0;  // before each half, and behind it
+  const double norms = model.post_norm ? 4.0 : 2.0;  // before, and maybe after, each half
   sum.beside += norms * number(model.norm_parameters(model.hidden));
   return sum;
 }
@@ -61,7 +60,7 @@ Elements mlp_elements(const Transformer& model) {
   return {.matrices = number(model.mlp_matrices()) * h * f, .beside = biases};
 }
 
-/// Elements of `experts` experts, the shared ones among them.
+/// Elements of `experts` experts of a layer, shared ones included, and of its router.
 Elements expert_elements(const Transformer& model, double experts) {
   const Experts& shape = *model.experts;
   const double h = number(model.hidden), count = number(shape.count);
@@ -92,7 +91,7 @@ double embedding(const Transformer& model) {
   return number(model.vocabulary) * number(model.hidden);
 }
 
-/// Beside the layers: embeddings, the last norm and a head of its own.
+/// Elements beside the layers: embeddings, the last norm and an untied head.
 double end_elements(const Transformer& model) {
   if (model.vocabulary == 0) return 0.0;
   return embedding(model) * (model.tied ? 1.0 : 2.0) +
@@ -146,7 +145,7 @@ double sum_of_layers(const MixedLayers& mixed, const Amount& amount) {
   return sum;
 }
 
-/// FLOP for a token of the decoder, `ratio` of the encoder beside it.
+/// FLOP for a token of the decoder, with its share of the encoder.
 double mixed_forward(const Transformer& model, std::int64_t sequence, bool causal) {
   const MixedLayers& mixed = *model.mixed;
   const std::int64_t encoded = model.encoder_tokens(sequence);

@@ -27,8 +27,8 @@ struct Experts {
   std::int64_t used = 1;          ///< by a token
   std::int64_t mlp = 1;           ///< width of one
   std::int64_t shared = 0;        ///< further experts of this width that every token uses
-  double capacity_factor = 1.0;   ///< rows that an expert has room for / rows of an even load
-  std::int64_t dense_layers = 0;  ///< layers that have an MLP instead, the first ones
+  double capacity_factor = 1.0;   ///< rows that an expert has room for over rows of an even load
+  std::int64_t dense_layers = 0;  ///< number of first layers that have an MLP instead
   bool router_bias = false;       ///< an element for each expert
   double imbalance = 1.0;         ///< rows of the busiest rank over the mean, when serving
   std::int64_t vectors = 0;       ///< elements of each beside its matrices: biases
@@ -37,8 +37,8 @@ struct Experts {
   friend bool operator==(const Experts&, const Experts&) = default;
 };
 
-/// Multi-head latent attention: keys and values, and queries where `query_rank` is not 0, are
-/// made from short vectors, and a part of each key is the same for all heads.
+/// Multi-head latent attention: keys and values are made from short vectors, and so are queries if
+/// `query_rank` is not 0.  A part of each key is the same for all heads.
 struct LatentAttention {
   std::int64_t query_rank = 0;
   std::int64_t key_value_rank = 1;
@@ -47,9 +47,9 @@ struct LatentAttention {
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
-/// A transformer whose layers are equal, with two exceptions: dense layers may come before those
-/// with experts, and some layers may see all tokens while the others have a window.  All counts are
-/// at least 1 unless stated.
+/// A transformer whose layers are equal, with two exceptions: dense layers may come before the
+/// layers with experts, and some layers may see all tokens while the others have a window.  All
+/// counts are at least 1 unless stated.
 struct Transformer {
   std::int64_t hidden = 1;
   std::int64_t layers = 1;
@@ -59,7 +59,7 @@ struct Transformer {
   std::int64_t value_dim = 1;
   std::int64_t mlp = 1;         ///< width of a dense MLP; without effect if no layer has one
   std::int64_t vocabulary = 0;  ///< 0: neither embedding nor head
-  std::int64_t positions = 0;   ///< learned ones; 0: rotary
+  std::int64_t positions = 0;   ///< learned positions; 0: rotary positions
   std::int64_t window = 0;      ///< tokens that a query sees; 0: all
   std::int64_t full_attention_every = 0;  ///< one layer in this many has no window; 0: none
   Norm norm = Norm::Rms;
@@ -70,8 +70,8 @@ struct Transformer {
   bool tied = false;                  ///< the head has the weight of the embedding
   bool dropout = false;               ///< after the projection, after the MLP and on the scores
   std::int64_t layer_vectors = 0;     ///< elements of a layer that no other member counts
-  std::int64_t end_vectors = 0;       ///< such elements beside the layers
-  std::int64_t encoder_sequence = 0;  ///< tokens of an encoder for a sample; 0: as the decoder has
+  std::int64_t end_vectors = 0;       ///< elements beside the layers that no other member counts
+  std::int64_t encoder_sequence = 0;  ///< tokens of an encoder for a sample; 0: as the decoder
   std::optional<Experts> experts = std::nullopt;
   std::optional<LatentAttention> latent = std::nullopt;
   /// Layers of several kinds; the members above then describe the model as a whole, with its
@@ -86,7 +86,7 @@ struct Transformer {
   [[nodiscard]] std::int64_t dense_layers() const {
     return experts ? experts->dense_layers : layers;
   }
-  /// The number of layers without a window from `begin` to before `end`, counted from 0.
+  /// The number of layers without a window in [begin, end), counted from 0.
   [[nodiscard]] std::int64_t full_layers(std::int64_t begin, std::int64_t end) const {
     if (window == 0) return end - begin;
     if (full_attention_every == 0) return 0;
@@ -94,7 +94,7 @@ struct Transformer {
   }
   /// Whether layers differ in the tokens that they see.
   [[nodiscard]] bool alternates() const { return window > 0 && full_attention_every > 0; }
-  /// The model with one kind of layers: those that see `tokens` tokens, 0 for all.
+  /// The model with all layers of the kind that sees `tokens` tokens, 0 for all.
   [[nodiscard]] Transformer seeing(std::int64_t tokens) const {
     Transformer model = *this;
     model.window = tokens;
@@ -111,12 +111,12 @@ struct Transformer {
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
 
-/// Sizes of a model in numbers.
+/// Sizes of a model.
 struct ModelCounts {
-  std::int64_t parameters = 0;         ///< all that is stored
+  std::int64_t parameters = 0;         ///< all stored parameters
   std::int64_t active_parameters = 0;  ///< used by a token, embedding included
   std::int64_t matmul_parameters =
-      0;  ///< of matrices that a token is multiplied with, the head's too
+      0;  ///< elements of the matrices that multiply a token, head included
   /// FLOP of matrix products for a token of a training sequence, attention over the full
   /// square; 0 where the workload has no sequence.
   Flops training_flop_per_token{};
@@ -126,7 +126,7 @@ struct ModelCounts {
   friend bool operator==(const ModelCounts&, const ModelCounts&) = default;
 };
 
-/// Larger counts would not be exact as doubles: 2^53.
+/// Limit of counts, 2^53: larger ones would not be exact as doubles.
 inline constexpr double kMostParameters = 9007199254740992.0;
 
 /// The parameters as a double, for shapes of any size.

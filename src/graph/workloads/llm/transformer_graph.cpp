@@ -137,8 +137,8 @@ DataflowGraph transformer_last_graph(const Transformer& model, const Transformer
 
 // Layers joined at their seams.
 //
-// What a layer hands the next one (DataflowGraph::seams) is a tensor between two layers of the
-// graph, and between the graph and the next one where it leaves the last layer of its pass.
+// A seam (DataflowGraph::seams) becomes a tensor between two layers of the graph.  A seam that
+// leaves the last layer of its pass stays a seam, to the next graph.
 
 namespace {
 
@@ -184,15 +184,15 @@ class Unrolling {
     }
   }
 
-  /// The tensor of a kernel of layer `from` to the kernel `to` of another layer.
+  /// The tensor from its kernel in layer `from` to the kernel `to` of `layer`.
   Tensor between(Tensor tensor, std::size_t from, KernelId to, std::size_t layer) {
     tensor.from = KernelId(places_[from][tensor.from.index()]);
     tensor.to = KernelId(places_[layer][to.index()]);
     return tensor;
   }
 
-  /// Forward from each layer to the next one, backward to the one before.  Seams of the same number
-  /// belong together.
+  /// Adds a seam from a layer to the next layer, or to the layer before if it is backward.  Seams
+  /// of the same number in different layers belong together.
   void add_seam(std::size_t number, std::size_t layer) {
     const Tensor& seam = graphs_[layer]->seams()[number];
     if (seam.next_step) {
@@ -209,7 +209,7 @@ class Unrolling {
   }
 
   const std::vector<const DataflowGraph*>& graphs_;
-  std::vector<std::vector<std::size_t>> places_;  // among all, by layer and kernel
+  std::vector<std::vector<std::size_t>> places_;  // indices into `kernels_`, by layer and kernel
   std::vector<Kernel> kernels_;
   std::vector<Tensor> tensors_;
   std::vector<Tensor> seams_;

@@ -53,10 +53,10 @@ DataflowGraph ValueGraph::build() const {
 
 // The backward pass, derived kernel by kernel.
 //
-// Kernels are visited in the reverse order of the list, so that every consumer of a value
-// has handed back its gradient before the producer asks for it.  Gradients that meet at one
-// value are added by a kernel; gradients of different parts of what a kernel computes are
-// operands side by side.  Rules (docs/transformers.md, section 3):
+// Kernels are visited in the reverse order of the list, so that every consumer of a value has
+// handed back its gradient before the producer asks for it.  Gradients that meet at one value are
+// added by a kernel; gradients of different parts of the output of a kernel are operands side by
+// side.  Rules (docs/transformers.md, section 3):
 //
 //   weight GEMM  Y = W X      dX = W^T dY with the same weight; dW = dY X^T, which sums over
 //                             the tokens: tiled there, and all-reduced over the data dimensions
@@ -98,7 +98,8 @@ class BackwardRules {
   }
 
  private:
-  /// The gradients of the parts that kernel k computes, where some consumer has handed one back.
+  /// The gradients of the parts of the output of kernel k for which some consumer has handed one
+  /// back.
   std::vector<Input> gradients_of(std::size_t k) {
     std::vector<Input> gradients;
     for (ValueId v = 0; v < parts_.size(); ++v) {
@@ -149,8 +150,8 @@ class BackwardRules {
     if (input.has_gradient) parts_[input.value].push_back(gradient);
   }
 
-  /// All that a backward kernel computes, as the gradient of an input: the same rows, or a
-  /// part of them.
+  /// The gradient of an input from the output of a backward kernel: all of its rows, or some of
+  /// them.
   ValueId gradient_from(ValueId whole, ValueId input) {
     if (graph_.rows(whole) == graph_.rows(input)) return whole;
     return graph_.part(whole, graph_.rows(input));
@@ -240,7 +241,8 @@ class BackwardRules {
     hand_back(other, gradient_from(of_other, other.value));
   }
 
-  /// Reads its inputs again, and the output and the log-sum-exp that were saved.
+  /// Adds the backward kernel of fused attention, which reads the inputs of the forward kernel, its
+  /// output and the saved log-sum-exp.
   void attention(const Node& node, const std::vector<Input>& gradients) {
     Node back{.kernel = backward_of(node.kernel, "_bwd"),
               .inputs = node.inputs,
@@ -257,7 +259,7 @@ class BackwardRules {
   }
 
   ValueGraph& graph_;
-  std::vector<std::vector<ValueId>> parts_;  // of the gradient of each forward value
+  std::vector<std::vector<ValueId>> parts_;  // parts of the gradient, by forward value
 };
 
 void ValueGraph::add_backward(ValueId result, bool is_loss) {
