@@ -107,7 +107,7 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
   const pid_t process = fork();
   if (process == 0) become(start);
   if (process < 0) return Ended{.status = Ended::kNotFound, .output = "", .errors = ""};
-  setpgid(process, process);  // by parent and child, so that it holds for both at once
+  setpgid(process, process);  // both processes call it, so that neither is too early
   Ended ended = wait_for(process, deadline, program.most_work);
   constexpr std::size_t kMostErrors = std::size_t{1} << 16;
   ended.output = text_of(output.get(), program.most_output);
@@ -118,7 +118,8 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
 namespace {
 
 constexpr Seconds kPatience{10.0};
-// Time and processor time if the deadline has passed: a busy machine needs more time than work.
+// Limits of time and of processor time if the deadline has passed: on a busy machine, the same work
+// takes more time.
 constexpr Seconds kMoment{1.0}, kWorkOfMoment{0.1};
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 

@@ -35,7 +35,7 @@ int run_emit(const CommandLine& line);
 int run_study(const CommandLine& line);
 int run_list(const CommandLine& line);
 int run_schema(const CommandLine& line);
-/// The page of a result, of several, of the folder of a study, or of a folder of results.
+/// The page of a result, of several results, of the folder of a study, or of a folder of results.
 int run_report(const CommandLine& line);
 int run_completion(const CommandLine& line);
 

@@ -108,7 +108,8 @@ std::string bash_text() {
       cases, of_default, names);
 }
 
-/// Roff reads '-' as a hyphen, a backslash as a request, and a dot or a quote that begins a line.
+/// Escapes '-', which roff reads as a hyphen, and the starts of requests: a backslash anywhere, a
+/// dot or a quote at the beginning of a line.
 std::string roff(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -125,7 +126,7 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-/// Lines that are not wrapped.
+/// Lines of roff that are not wrapped.
 std::string roff_lines(std::string_view text) { return ".nf\n" + roff(text) + ".fi\n"; }
 
 std::string manual_text() {

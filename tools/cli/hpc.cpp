@@ -48,7 +48,7 @@ Machine whole_machine(const CommandLine& line) {
   return machine;
 }
 
-/// The peak of a format.  Without stated peaks the cores serve all formats.
+/// The peak of a format.  Without stated peaks, all formats have the peak of the cores.
 StatedPeak stated(const Machine& machine, Math math, bool elementwise) {
   if (!machine.peaks.stated()) return {.rate = machine.accelerator.peak()};
   const auto peak =
@@ -210,8 +210,8 @@ struct Way {
 
 using collective::Kind;
 
-/// Share of the bytes that each chip sends or receives at least: the bus bandwidth of NCCL counts
-/// it.
+/// Least share of the bytes that each chip sends or receives, by which NCCL defines its bus
+/// bandwidth.
 double bus_share(Kind kind, double n) {
   switch (kind) {
     case Kind::AllReduce:
@@ -241,7 +241,7 @@ void add_two_levels(const std::vector<collective::Axis>& axes, Kind kind, Bytes 
                                      .outside = axes[1].link,
                                      .share_in = kShareInside,
                                      .share_out = kShareOutside};
-  const Seconds inside = axes[0].alpha, outside = axes[1].alpha;  // of a hop
+  const Seconds inside = axes[0].alpha, outside = axes[1].alpha;  // latency of a hop
   if (kind == Kind::AllToAll) {
     ways.push_back(
         {"over rails alone", collective::rail_only_all_to_all(levels, bytes) + inside + outside});

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostOfModel = std::size_t{1} << 30;
-// The second one finds the packages of the distribution.
+// The second interpreter finds the packages of the distribution.
 constexpr const char* kInterpreters[] = {"python3", "/usr/bin/python3"};
 constexpr int kRead = 0, kWrongModel = 2, kNoPackage = 3;
 
@@ -37,7 +37,7 @@ std::string python_path() {
   return path;
 }
 
-/// The lines that the reader prints.  Each is a message, or only the last one if Python failed.
+/// The lines that the reader prints.  If Python failed, only the last line is a message, else all.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {

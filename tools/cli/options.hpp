@@ -93,8 +93,8 @@ struct HpcLine {
   std::string nccl;  ///< chip whose measured shares are used
 };
 
-/// The command with its inputs and options.  Names of files are as given; empty: not given, "-" for
-/// standard output where a result goes.
+/// The command with its inputs and options.  Names of files are as given; empty: not given; "-":
+/// standard output, for results.
 struct CommandLine {
   const CommandRow* command = nullptr;  ///< of option_rows.hpp
   std::string words;                    ///< the command itself in shell notation
@@ -109,7 +109,7 @@ struct CommandLine {
   std::string imported;            ///< the text of the config made of a model of ONNX
   std::string json;
   std::string html;
-  std::string mapping;  ///< written by solve, read by the others
+  std::string mapping;  ///< written by solve, read by other commands
   std::string hint;
   std::string checkpoint;
   std::string resume;

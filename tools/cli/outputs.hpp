@@ -82,7 +82,7 @@ std::string folder_page(const std::filesystem::path& folder, const std::string& 
 // Standard output and standard error.
 
 /// Opens descriptors 0 to 2 if they are closed, so that no result file gets one of them and
-/// receives the report.  To be called first.
+/// receives the report.  Call it before any file is opened.
 void occupy_standard_descriptors();
 
 /// Throws InputError if standard output is closed or full.

@@ -20,7 +20,7 @@ namespace dfsearch {
 namespace {
 
 constexpr int kLinesPerHeader = 20;
-// For the log of a deterministic search in a file.
+// Calls of `solve` for a line, in the log of a deterministic search in a file.
 constexpr std::int64_t kCallsPerLine = 8;
 
 }  // namespace

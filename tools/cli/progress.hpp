@@ -25,7 +25,7 @@ namespace dfsearch {
 enum class Detail { Quiet, Normal, Verbose };
 
 /// On a terminal one line, rewritten every second; in a file a new line every ten seconds; with
-/// Verbose also one for every better mapping.  A search that ends before the first of them prints
+/// Verbose also a line for every better mapping.  A search that ends before its first line prints
 /// nothing.  A deterministic search counts nodes in place of seconds, so that it has the same log
 /// every time.
 ///
@@ -72,7 +72,7 @@ class ProgressLine {
   const std::function<std::string(double)> text_;
   const WallClock::time_point start_ = WallClock::now();
   bool line_is_open_ = false;
-  std::optional<Ticker> ticker_;  // last: it uses the others
+  std::optional<Ticker> ticker_;  // declared last, as it uses the others
 };
 
 /// The progress line of a study, updated even while one point takes long.
@@ -87,12 +87,12 @@ class StudyProgress {
   [[nodiscard]] std::string line(double seconds);
 
   const Study& study_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   study::StudyCount count_;
   std::int64_t solved_ = 0;  // by this run
   double best_ = 0.0;
   bool has_best_ = false;
-  ProgressLine line_;  // last: it uses the others
+  ProgressLine line_;  // declared last, as it uses the others
 };
 
 /// Keeps at most 512 reports of the progress of a search; beyond that it drops every second one.
@@ -137,7 +137,7 @@ class EventStream {
   void give_up(const std::string& why);
 
   const std::string file_;
-  std::mutex mutex_;     // guards what follows
+  std::mutex mutex_;     // guards the members below
   int descriptor_ = -1;  // -1: not opened, or given up
   std::string failure_;
 };

@@ -15,7 +15,7 @@ namespace dfsearch {
 /// Signals that were ignored, as under nohup, stay ignored.  Returns the flag.
 const std::atomic<bool>* stop_on_signals();
 
-/// While it lives, signals raise that flag; afterwards they kill again.
+/// While this object lives, signals raise the flag; afterwards they kill again.
 class SignalsStop {
  public:
   SignalsStop() : flag_(stop_on_signals()) {}
@@ -42,9 +42,9 @@ struct StoppedInput {
   bool by_signal = false;
 };
 
-/// The time limit of everything before a search, mainly reading its input: when it passes, the
-/// process ends as if stopped without a mapping, since there is nothing to report yet.  One at a
-/// time.
+/// The time limit of all work before a search, mainly reading its input: when it passes, the
+/// process ends as if stopped without a mapping, since there is nothing to report yet.  Only one
+/// StartLimit may live at a time.
 class StartLimit {
  public:
   /// `begin` is the beginning of the run.
@@ -53,7 +53,7 @@ class StartLimit {
   StartLimit& operator=(const StartLimit&) = delete;
   ~StartLimit() { lift(); }
 
-  /// To be called when the search begins, which then ends by the returned deadline or by a signal.
+  /// Call it when the search begins, which then ends by the returned deadline or by a signal.
   /// `time` is the time of the whole run.
   Deadline begin_search(Seconds time);
 

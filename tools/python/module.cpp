@@ -102,7 +102,7 @@ struct Answer {
   std::vector<std::string> notes;  ///< on how files were read
   bool has_answer = false;
 
-  /// Made when it is asked for, as it is large.
+  /// The page of the answer, made only on request, as it is large.
   [[nodiscard]] std::string page() const {
     return run_page({.result = parse_json_object(json, "the result"),
                      .facts = Json::parse(facts),
@@ -138,7 +138,7 @@ Answer written(const Loaded& loaded, const Question& question, const Result& res
           .has_answer = result.objective.has_value()};
 }
 
-/// `hint_file` is empty for none.
+/// Searches a config; an empty `hint_file` stands for no hint.
 Answer solve(const Loaded& loaded, const SearchRequest& request, const std::string& hint_file,
              const Listener& on_event) {
   return interruptible([&](std::atomic<bool>& stop) {
@@ -205,7 +205,7 @@ struct StudyAnswer {
   }
 };
 
-/// `text` replaces `file`.
+/// Runs the study in `text`, or, if that is empty, in `file`.
 StudyAnswer run_study(const std::string& file, const std::string& text, int threads,
                       std::optional<double> time_limit, bool all,
                       const std::vector<std::string>& only, const Listener& on_row) {
@@ -263,7 +263,7 @@ std::pair<std::string, std::string> predict(const std::filesystem::path& file,
   return {prediction_csv(runs, predict_runs(runs)), unread_run_columns(table)};
 }
 
-/// InputError as dfsearch.InputError, which the package defines, with its messages.
+/// Sets the exception of Python: for InputError, dfsearch.InputError with the same messages.
 void translate(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(thrown);

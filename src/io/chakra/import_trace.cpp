@@ -1,8 +1,8 @@
 // The work of a chip becomes a graph whose kernels run one by one.  A kernel has the FLOP of its
 // node and moves `tensor_size` bytes in total (as in the roofline of ASTRA-sim): half of them
-// belong to its tensors, which fusion saves, the rest is explicit traffic.  A collective that the
-// next kernel waits for becomes a kernel without other work; collectives that overlap with other
-// work are left out.
+// belong to its tensors, which fusion saves, the other half is explicit traffic.  A collective that
+// the next kernel waits for becomes a kernel without other work; collectives that overlap with
+// other work are left out.
 
 #include "io/chakra/import_trace.hpp"
 
@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
 constexpr std::size_t kMostTensors = 1'000'000;
-// Greatest bytes of a column, so that tiles of large kernels fit into the SRAM; kernels with
-// columns below the least are not cut into tiles.
+// The number of columns is doubled while a column of some kernel has more than kMostOfColumn bytes,
+// so that tiles fit into the SRAM.  Kernels with columns below kLeastOfColumn bytes have no tiles.
 constexpr std::int64_t kMostOfColumn = 1 << 16, kLeastOfColumn = 1 << 10;
 constexpr std::int64_t kMostColumns = 1 << 20;
 
@@ -104,7 +104,7 @@ std::optional<CommunicationType> collective_of(const chakra::Node& node) {
       return CommunicationType::AllReduce;
     case 2:
     case 7:
-    case 8:  // the same of blocks
+    case 8:  // reduce_scatter_block
       return CommunicationType::AllGather;
     case 6:
       return CommunicationType::AllToAll;
@@ -139,7 +139,7 @@ class TraceGraph {
     std::vector<std::set<std::size_t>> reach(
         nodes_.size());  // kernels whose output a node passes on
     std::vector<Kernel> kernels;
-    std::vector<std::int64_t> moved;  // bytes of each
+    std::vector<std::int64_t> moved;  // bytes by kernel
     std::vector<Tensor> tensors;
     const std::vector<bool> is_awaited = awaited();
     for (const std::size_t i : order_) {
@@ -182,7 +182,7 @@ class TraceGraph {
     return workload;
   }
 
-  /// The omitted nodes as comments; complete once the workload is.
+  /// Comments on the omitted nodes, which workload() counts: call it first.
   [[nodiscard]] std::string comments() const {
     std::string text;
     if (exchanges_ > 0) {
@@ -351,11 +351,12 @@ class TraceGraph {
   std::unordered_map<std::uint64_t, std::size_t> places_;
   const TraceGroups groups_;
   std::vector<std::size_t> order_;
-  std::int64_t columns_ = 1;  // of large kernels, which go by tiles
+  std::int64_t columns_ = 1;  // of kernels with tiles
   int exchanges_ = 0, messages_ = 0, beside_ = 0, others_ = 0;
 };
 
-// Extents are invented, so cycles are not counted; as in plans, both times of a kernel add up.
+// The extents are invented, so utilization 1 replaces the count of cycles.  Without overlap, the
+// compute time and the memory time of a kernel are added, as in plans.
 constexpr std::string_view kExecution =
     "execution: {style: kernel_by_kernel, overlap: none, compute_utilization: 1}\n";
 
@@ -371,10 +372,10 @@ std::string import_trace(const std::string& bytes, const std::string& name,
 namespace {
 
 /// Sorted chips as a lattice: for each level, from the inside out, the number of members and their
-/// distance.  A group that is no lattice is replaced by a row of as many neighbours.
+/// distance.  A group that is no lattice is replaced by the same number of neighbours.
 std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& chips) {
   std::vector<std::int64_t> counts;
-  std::int64_t members = 1, filled = 1;  // of the innermost level that is open; places below it
+  std::int64_t members = 1, filled = 1;  // of the current level; places that it spans
   std::size_t done = 1;
   while (done < chips.size()) {
     const std::int64_t stride = chips[done] - chips[0];

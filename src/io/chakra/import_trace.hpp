@@ -34,15 +34,16 @@ class TraceGroups {
   std::int64_t chips_ = 0;
 };
 
-/// A section `workload` of `kind: graph` with a kernel for each computing node of the trace of one
-/// chip, `name` in messages, and a tensor wherever the output of one reaches another through data
-/// dependencies, also via collectives, messages, copies and nodes of the host; and a section
-/// `execution` that runs them one by one, as a trace does.  `num_ops` are the FLOP of a node,
-/// `tensor_size` the bytes that it reads and writes, as in simulators; a node with at least two
-/// FLOP per byte is a product.  A trace with collectives that its chip waits for is that of one of
-/// several chips, which all do the same: such a collective is a kernel that communicates among the
-/// chips of its group.  Comments list the parts that are left out.  Throws InputError for a file
-/// that is no such trace, for a cycle, and for nodes that compute without `num_ops`.
+/// Returns a section `workload` of `kind: graph` for the trace of one chip, `name` in messages, and
+/// a section `execution` that runs its kernels one by one, as a trace does.  Each computing node
+/// becomes a kernel.  A tensor joins two kernels if the output of one reaches the other through
+/// data dependencies, also via collectives, messages, copies and nodes of the host.  `num_ops` are
+/// the FLOP of a node, `tensor_size` the bytes that it reads and writes, as in simulators; a node
+/// with at least two FLOP per byte is a product.  A trace with collectives that its chip waits for
+/// is taken to be of one of several chips that all do the same: each such collective becomes a
+/// kernel that communicates among the chips of its group.  Comments list the parts that are left
+/// out.  Throws InputError for a file that is no such trace, for a cycle, and for nodes that
+/// compute without `num_ops`.
 std::string import_trace(const std::string& bytes, const std::string& name,
                          const TraceGroups& groups);
 

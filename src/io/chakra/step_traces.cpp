@@ -259,7 +259,7 @@ class StepTraces {
         optimizer_(result.at("time").at("optimizer")),
         ranks_(result.at("network")),
         stages_(result.at("parallelism").at("pipeline")) {
-    std::vector<std::int64_t> layers;  // of each chunk as of a stage
+    std::vector<std::int64_t> layers;  // of each chunk, as if it were a stage
     for (std::int64_t j = 0; j < chunks_; ++j) {
       for (const Json& of : plan_.at("layers")) layers.push_back(of.get<std::int64_t>() / chunks_);
     }

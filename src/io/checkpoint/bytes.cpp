@@ -57,7 +57,8 @@ double ByteReader::real() {
 }
 
 // The library reads nested lists by recursion, so that a file of a few thousand opening lists would
-// overflow the stack.  It calls a handler at every opening list, which can stop it.
+// overflow the stack.  It calls a handler at every opening list, and an exception of the handler
+// stops it.
 
 namespace {
 
@@ -66,8 +67,8 @@ using Map = nlohmann::json;
 // Twice the depth of a checkpoint: map, "finished", an entry, "point", a number.
 constexpr int kDeepest = 10;
 
-/// A handler that builds the tree as the library does, down to a depth.  The parser calls it by its
-/// own type, so its functions hide those of the base class.
+/// A handler that builds the tree as the library does, and throws below kDeepest.  The parser is a
+/// template over the handler, so it calls these functions, which hide the ones of the base class.
 class ShallowBuilder : public nlohmann::detail::json_sax_dom_parser<Map> {
  public:
   using json_sax_dom_parser::json_sax_dom_parser;

@@ -61,7 +61,7 @@ struct GetStat {
     if (value >= 0 && value <= kLargestCounter) return;
     throw BadBytes(fmt::format("'{}' is {}, expected a count", name, value));
   }
-  /// Infinite: never.
+  /// An infinite time belongs to an event that never happened.
   void operator()(const char* name, Seconds& value) const {
     value = Seconds(map.at(name).get<double>());
     if (value >= Seconds{}) return;

@@ -2,8 +2,8 @@
 //
 //   chain    each closed partition once, after its predecessor; nodes in
 //            memory, written or read, share these chains, too
-//   loops    the loops that are left to each kernel, once for all nodes that
-//            have the same
+//   loops    the loops that are left to each kernel, once for all nodes with
+//            the same loops
 //   nodes    bound, outer point, sharding, and the state of the fusion
 //
 // Sets of kernels hold positions of engine/tables/kernel_order.hpp.

@@ -62,8 +62,8 @@ class NodeReader {
   void read_shardings(std::string_view bytes, std::uint64_t count);
   std::vector<SearchState::Entry> read_nodes(std::string_view bytes, std::uint64_t count) const;
 
-  /// A mapping without its costs.  `point` is its network, tile, micro-batch and 1 if it needs the
-  /// second tier of memory; `loops` are numbers of number_of.
+  /// A mapping without its costs.  `point` has its network, tile, micro-batch, and 1 if it needs
+  /// the second tier of memory, else 0; `loops` are values of number_of().
   [[nodiscard]] MappingSolution mapping(const std::vector<std::uint64_t>& point,
                                         const std::vector<std::uint64_t>& loops,
                                         std::vector<std::int64_t> partition) const;

@@ -89,7 +89,8 @@ Fingerprint fingerprint_of(const ChipDesign& design) {
 
 namespace {
 
-/// A map's entries in the order of their keys; lengths first, so that different trees differ.
+/// The tree as text, the entries of maps in the order of their keys.  Lengths precede contents, so
+/// that different trees have different texts.
 std::string canonical(const YamlNode& node) {
   switch (node.type) {
     case YamlNode::Type::Null:

@@ -1,6 +1,6 @@
-// Calculon (Isaev et al., SC'23) writes efficiencies by the work of a kernel as pairs, in GFLOP and
-// MB, below or beside a number format, and operations as a factor, or a pair of a factor and an
-// offset.
+// Calculon (Isaev et al., SC'23) writes an efficiency as pairs of the work of a kernel, in GFLOP or
+// MB, and a share, with or without a map by number format; and the scale of an operation as a
+// factor, or as a pair of a factor and an offset.
 
 #include "io/config/calculon_file.hpp"
 
@@ -28,7 +28,7 @@ std::string steps_of(const Json& pairs, std::string_view unit) {
   return "[" + text + "]";
 }
 
-/// The 16-bit engine, whose keys are on the same level as the other formats or below.
+/// The 16-bit engine, whose keys are below `float16` or, without that key, in `engine` itself.
 std::string engine_of(const Json& engine) {
   const Json& own = engine.contains("float16") ? engine.at("float16") : engine;
   const Json& steps = own.at("gflops_efficiency");
@@ -42,7 +42,8 @@ std::string tier_of(const Json& tier) {
                      steps_of(tier.at("MB_efficiency"), "MB"));
 }
 
-/// The scale of a group; the offset is one less if a member sends nothing to itself.
+/// The factor and the offset of an operation.  A factor alone has the offset -1 if a member sends
+/// nothing to itself, else 0.
 std::string scale_of(const Json& scale, bool is_one_less) {
   if (!scale.is_array()) return fmt::format("[{}, {}]", text_of(scale), is_one_less ? -1 : 0);
   const Json& offset = scale.at(1);

@@ -161,7 +161,7 @@ void check_prefill_and_offload(const Task& task, Report& report) {
   }
 }
 
-/// A given value must be legal together with some values of the open decisions.
+/// Checks that a given value is legal together with some values of the open decisions.
 using LegalValues = std::vector<std::int64_t>;
 void check_domain(const Task& task, Report& report,
                   std::optional<std::int64_t> ExecutionChoices::*choice,
@@ -235,7 +235,7 @@ std::optional<std::array<std::size_t, 3>> read_networks(const YamlEntry& entry, 
   return networks;
 }
 
-/// Values cannot be checked against a wrong transformer or machine.
+/// Reads the decisions, and checks them if the transformer and the machine are right.
 void read_choices(const YamlEntry& section, bool others_are_right, Task& task,
                   InputMessages& messages) {
   MapReader reader(section, messages);
@@ -255,7 +255,7 @@ void read_choices(const YamlEntry& section, bool others_are_right, Task& task,
 
 using Scale = MeasuredNetwork::Scale;
 constexpr Type kFactor = within(TypeOf<double>::type, {1e-9, 1e9});
-// An offset below -1 would make a group of two faster than none.
+// An offset below -1 would give a group of one member a negative time.
 constexpr Type kOffset = within(TypeOf<double>::type, {-1.0, 1e9});
 constexpr Type kScale{.form = Form::Pair,
                       .name = "a factor and an offset, like [1.5, -1]",

@@ -1,6 +1,6 @@
 #pragma once
 // The sections `execution`, `sharding`, `equations` and `search` of a config.  Each reader
-// checks its own section; load_config.cpp checks what involves several.
+// checks its own section; config_mapping.cpp checks the rules between sections.
 
 #include <vector>
 
@@ -53,8 +53,9 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 /// is checked.
 void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
                    InputMessages& messages);
-/// The switches of the technology go to `technology`.  A preset also sets how loops are chosen
-/// unless `search`, which is read later, does.  Null: the preset `physical`.
+/// Reads the section into `problem`, and its switches for technologies into `technology`.  A preset
+/// also sets the choice of sharding, which the section `search`, read later, may override.  Null
+/// stands for the preset `physical`.
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
                     InputMessages& messages);
 /// Stores keys of the section that describe the problem itself in `problem`.

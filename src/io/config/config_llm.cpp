@@ -89,7 +89,7 @@ bool generate_published(const LlmSection& text, std::int64_t length, Workload& w
   const std::int64_t& hidden = text.model.hidden;
   const std::int64_t& heads = text.model.heads;
   const std::int64_t& head_dim = text.model.head_dim;
-  // Divided, since the product may leave 64 bits.
+  // Checked by division, since the product may leave 64 bits.
   if (hidden % heads != 0 || hidden / heads != head_dim) {
     report.at({&hidden, &heads, &head_dim},
               fmt::format("expected heads * head_dim = {} * {} = {}, got {}", heads, head_dim,

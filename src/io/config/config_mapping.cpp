@@ -134,7 +134,7 @@ void check_objective(const ObjectiveRow& objective, const YamlEntry& search, boo
                            objective.name, objective.section, objective.unit));
 }
 
-/// Adds levels that cannot hold the smallest tile of a GEMM: such a chip runs nothing.
+/// Marks a chip as infeasible if a level cannot hold the smallest tile of a GEMM.
 void add_small_levels(const Problem& problem, Chip& chip) {
   if (!chip.infeasible.empty() || holds_tiles(problem.system.levels, problem.workload.word)) return;
   for (std::size_t x = 0; x + 1 < chip.levels.size(); ++x) {
@@ -184,7 +184,7 @@ void note_parts_left_out(const Problem& problem, InputMessages& messages) {
       "times whole runs");
 }
 
-/// Whether the framework decides the format of some kernel, one with words of 4 B.
+/// Whether the framework decides the format of some kernel, as for words of 4 B.
 bool framework_decides(Problem problem) {
   return std::ranges::any_of(problem.workload.graph.kernels(), [&](const Kernel& kernel) {
     problem.execution.library = MathLibrary::Torch;
@@ -194,7 +194,7 @@ bool framework_decides(Problem problem) {
   });
 }
 
-/// Refuses a format, or a framework that chooses one, that changes no kernel.
+/// Refuses the keys `math` and `framework` if they change the format of no kernel.
 void refuse_formats_without_effect(const Problem& problem, const YamlEntry* math,
                                    const YamlEntry* framework, InputMessages& messages) {
   const bool all_have_own =

@@ -54,8 +54,8 @@ constexpr Type kJoined{
           return choices;
         }};
 
-/// Sets the degree of a mesh to the product of its sides, or checks it.  A bandwidth replaces a kind
-/// of link.
+/// Sets the degree of a mesh to the product of its sides, or checks it.  A given bandwidth
+/// overrides the kind of link.
 void check_dimension(void* object, Report& report) {
   auto& text = *static_cast<DimensionSection*>(object);
   NetworkDimension& dimension = text.dimension;
@@ -183,7 +183,7 @@ void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& 
   const std::int64_t chips = system.chips / copies;
   const std::string all = copies == 1 ? "the number of chips" : "the chips of a copy";
   std::string product_text;
-  double product = 1.0;  // degrees of up to 2^40 leave 64 bits
+  double product = 1.0;  // a double, as the product may leave 64 bits
   std::size_t given = 0;
   for (const NetworkDimension& dimension : system.network) {
     if (!dimension.degree) continue;

@@ -62,7 +62,7 @@ class PlanRules {
     }
     return found;
   }
-  /// The number, other than the chips, that the degree of a role divides.
+  /// The number that the degree of a role must divide, as it must divide the number of chips.
   [[nodiscard]] std::int64_t divided(Role role) const {
     switch (role) {
       case Role::Tensor:
@@ -79,7 +79,7 @@ class PlanRules {
     return task_.machine.chips;
   }
 
-  /// The rule of a block that a degree breaks with any other degrees; empty: none.
+  /// The rule of a block that a degree breaks, whatever the other degrees are; empty: none.
   [[nodiscard]] std::string misfit_of_block(Role role, std::int64_t degree) const {
     if (!task_.model.mixed) return "";
     if (role == Role::Pipeline && degree > 1) return task_.model.mixed->unsplit();

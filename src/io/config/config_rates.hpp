@@ -70,7 +70,7 @@ void check_curve(void* object, Report& report) {
   }
 }
 
-/// The key of a part of a chip that reaches a share of its peak.
+/// The key `efficiency` of an engine or a memory.
 template <class Work>
 const Schema& curve_rows() {
   using Curve = EfficiencyCurve<Work>;

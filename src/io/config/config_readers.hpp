@@ -29,13 +29,13 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                   InputMessages& messages);
 
 /// If stages divide the graph, replaces it by the graph of the whole model: all layers, named L1.A
-/// and so on if there are several, without the seam behind the last one.  Reports features that
-/// such stages do not support.  The rest of the config has been read, and its mistakes are in the
-/// messages.
+/// and so on if there are several, without seams after the last layer.  Reports features that
+/// such stages do not support.  All other parts of the config have been read, and their
+/// mistakes are in the messages.
 void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessages& messages);
 
 const Schema& schema_of(Rows<calculon::ModelShape>);
-/// The section `calculon`, with what other sections said in the task.
+/// The section `calculon`; the task has the values of other sections already.
 const Schema& schema_of(Rows<calculon::Task>);
 
 /// Reads a whole config whose `from:` files are merged; mistakes go to the messages.
@@ -81,7 +81,7 @@ const Schema& schema_of(Rows<memory::Loss>);
 /// The key of a network dimension that states the role that it serves.
 extern const Field kRoleOfDimension;
 
-/// Reads all sections and checks what involves several of them; `start` is where the config begins.
+/// Reads all sections and checks the rules between them; `start` is where the config begins.
 Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse use,
                            InputMessages& messages);
 

@@ -160,7 +160,7 @@ void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages
   }
 }
 
-/// Reads a derived chip; given values, those of `memory` included, override derived ones.
+/// Reads a derived chip; given values, also in `memory`, override derived values.
 ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
                        std::vector<MemoryTier>& memory, InputMessages& messages) {
   ChipDesign design;

@@ -1,6 +1,6 @@
 #pragma once
 // The sections `system`, `price` and `power` of a config.  Each reader
-// checks its own section; load_config.cpp checks what involves several.
+// checks its own section; config_mapping.cpp checks the rules between sections.
 
 #include <cstdint>
 #include <optional>
@@ -38,7 +38,7 @@ struct MemorySection {
 };
 /// Memory of a chip that is derived from a technology: given values override derived ones.
 struct GivenMemory;
-/// Key of a chip that has peaks instead of cores.
+/// The section `accelerator` of a chip that has peaks instead of cores.
 struct GivenSram {
   Bytes sram{};
 };

@@ -139,7 +139,7 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   machine = text->system;
   machine.matrix.peak = peak_of_word(machine, task.pass.word);
   machine.vector.peak = machine.accelerator.peak() * 0.5;
-  // One degree may be left out: it is the quotient of the chips and the others.
+  // One degree may be left out: it is the number of chips over the product of the others.
   std::int64_t left = machine.chips;
   int open = 0;
   for (const NetworkDimension& dimension : machine.network) {
@@ -183,8 +183,8 @@ void set_rates(const RatesSection& rates, Machine& machine) {
   }
 }
 
-/// The file of a measured chip: the one with the fewest keys, since a file on top of another has
-/// fewer.
+/// Name of the file of a measured chip.  If its keys come from several files, it is the one with
+/// the fewest keys, since a file on top of another one has fewer.
 std::string chip_name(const YamlEntry& chip) {
   std::map<std::string, int> keys;
   for (const YamlEntry& entry : chip.value.entries) {
@@ -206,7 +206,7 @@ bool has_shelf_keys(const YamlEntry& section) {
   });
 }
 
-/// Refuses keys beside the file of a chip or a stack that are only for runs.
+/// Refuses keys that only tables of runs may use, if they are beside the file of a chip or stack.
 void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMessages& messages) {
   if (section == nullptr) return;
   const auto is_own = [&](const YamlEntry& entry) {
@@ -225,8 +225,8 @@ void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMe
   }
 }
 
-/// With a stack the capacity is what the driver shows, unless a file outside the shelf has a
-/// capacity.
+/// With a stack, sets the capacity to the memory that the driver shows, unless the config or a file
+/// outside the shelf has a capacity.
 void set_capacity(const YamlEntry* system, const YamlEntry& execution, Task& task,
                   InputMessages& messages) {
   const auto is_own = [](const YamlEntry* entry) {
@@ -269,7 +269,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
     task.stack->chip.name = chip_name(*section.value.find("chip"));
-    // Guessed are the memory of offloaded layers, and all memory of a stack without `full`.
+    // Memory is a guess for offloaded layers, and for a stack without recomputation `full`.
     const stack::Stack& stack = task.stack->stack;
     const stack::Software& software = stack.software;
     const auto& again = stack.recompute;

@@ -36,7 +36,7 @@ YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
                          const std::vector<Override>& changes, InputMessages& messages,
                          bool keeps_shelf = false);
 
-/// A config with the changes that may stand in any folder.  Files of the shelf stay names, since
+/// The tree of a changed config, valid in any folder.  Files of the shelf stay names, since
 /// rules and cautions treat keys of the shelf and keys of a user differently.
 YamlNode portable_tree(const YamlNode& root, const std::filesystem::path& file,
                        const std::vector<Override>& changes, InputMessages& messages);

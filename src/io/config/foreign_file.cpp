@@ -117,7 +117,7 @@ std::string imported_file(const std::filesystem::path& file) {
     throw InputError(name + ": a model of ONNX is no part of a config; 'dfsearch import " + name +
                      " -o FILE' makes one of it");
   }
-  // Traces of many nodes are as large as their graphs may be.
+  // A graph of the greatest size may have a trace of this size.
   constexpr std::size_t kMostOfTrace = std::size_t{1} << 30;
   return imported_text(is_trace(name) ? read_file(file, kMostOfTrace) : read_file(file), name);
 }

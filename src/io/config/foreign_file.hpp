@@ -8,7 +8,7 @@
 
 namespace dfsearch {
 
-/// Suffix of the names of such files in messages, whose lines are those of the imported text.
+/// Suffix of the names of imported files in messages; line numbers refer to the imported text.
 inline constexpr std::string_view kAsImported = " (as imported)";
 
 /// The kind of a foreign file, such as "a model of ONNX"; empty for configs and unknown texts.

@@ -11,10 +11,10 @@
 
 namespace dfsearch {
 
-/// The files on the way to a `from:`.
+/// The files whose `from:` led, one after the other, to the current file.
 struct FileChain {
   std::vector<std::filesystem::path> open;
-  bool keeps_shelf = false;  ///< a `from:` of a shelf file stays, by its name
+  bool keeps_shelf = false;  ///< a `from:` that names a file of the shelf stays
 };
 
 /// Replaces a map with a `from:` by the file that it names with the map on top.  The file may have a

@@ -2,10 +2,10 @@
 //   1. text -> tree (yaml_tree.hpp), for the config and every file it names;
 //   2. sections are merged onto the files that they name, then the overrides of the command line
 //      are applied on top (config_tree.hpp);
-//   3. each section is read and checked by itself (config_workload.hpp, config_system.hpp,
+//   3. each section is read and checked by itself (workload_text.hpp, config_system.hpp,
 //      config_execution.hpp);
-//   4. rules between several sections are checked (config_training.hpp).
-// Syntax errors end step 1; everything later is collected and thrown at once.
+//   4. rules between several sections are checked (by the readers of config_readers.hpp).
+// A syntax error ends step 1; all later errors are collected and thrown at once.
 
 #include "io/config/load_config.hpp"
 

@@ -35,7 +35,7 @@ struct SearchSettings {
 struct Config {
   Problem problem;
   SearchSettings search;
-  /// Of a machine whose chips are derived from a technology.
+  /// The design of the chips, if they are derived from a technology.
   std::optional<ChipDesign> design = std::nullopt;
   /// The chip of the design, unless its budget leaves something to the search.  If it is
   /// infeasible, the machine of the problem cannot run anything.
@@ -54,7 +54,7 @@ struct ConfigSource {
 struct CalculonConfig {
   calculon::Task task;
   SearchSettings search;
-  std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+  std::shared_ptr<const ConfigSource> source;  ///< not null in a loaded config
   std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
@@ -62,17 +62,17 @@ struct CalculonConfig {
 struct TrainingConfig {
   training::Task task;
   SearchSettings search;
-  std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+  std::shared_ptr<const ConfigSource> source;  ///< not null in a loaded config
   std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
 /// A config of a deployment that serves (docs/serving.md).
 struct ServingConfig {
-  serving::Task task;              ///< of a fleet: the task of its first model
+  serving::Task task;              ///< with a fleet, the task of its first model
   serving::Fleet fleet;            ///< no models if there is a single task
   std::filesystem::path measured;  ///< a table of measured deployments; empty: none
   SearchSettings search;
-  std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+  std::shared_ptr<const ConfigSource> source;  ///< not null in a loaded config
   std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
@@ -85,7 +85,7 @@ using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig, ServingCo
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
 /// Loads a config of any kind: `equations: calculon` chooses Calculon's model, a section `training`
-/// plans, the workload llm_serving deployments; load_config refuses them.
+/// chooses plans, and the workload llm_serving deployments.  load_config refuses these three kinds.
 AnyConfig load_any_config(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides);
 
@@ -113,7 +113,7 @@ class ConfigTemplate {
  public:
   /// Parses the file.  Throws InputError.
   explicit ConfigTemplate(const std::filesystem::path& file);
-  /// Loads a part of another file.
+  /// Takes a tree that is read already; paths in it are relative to the folder of `file`.
   ConfigTemplate(const std::filesystem::path& file, YamlNode tree);
   ConfigTemplate(ConfigTemplate&&) noexcept;
   ~ConfigTemplate();
@@ -122,7 +122,7 @@ class ConfigTemplate {
   [[nodiscard]] AnyConfig with(const std::vector<Override>& changes) const;
   /// The tree of a config with its files merged, before it is checked.
   [[nodiscard]] YamlNode tree_with(const std::vector<Override>& changes) const;
-  /// A config that may stand in any folder (config_tree.hpp).  Throws InputError.
+  /// The tree of a config, valid in any folder (config_tree.hpp).  Throws InputError.
   [[nodiscard]] YamlNode portable_tree_with(const std::vector<Override>& changes) const;
 
  private:

@@ -69,8 +69,8 @@ void remove_key(YamlNode& node, const std::string& key) {
   std::erase_if(node.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
-/// Puts the value at the rest of its path, from component `depth` on; `parent` is the preceding
-/// component.
+/// Puts the value at its path, of which the components from `depth` on remain; `parent` is the
+/// component before them.
 void apply_from(std::size_t depth, const Override& change, const std::string& parent,
                 YamlNode& node, InputMessages& messages) {
   const std::string& part = change.path[depth];
@@ -153,8 +153,8 @@ void apply_override(const Override& override_value, YamlNode& root, InputMessage
   apply_from(0, override_value, "", root, messages);
 }
 
-// Two machines have the same chips if their sections, with files, have the same accelerator and
-// bandwidth of the memory.
+// Two machines have the same chips if their sections, with files merged, agree in the accelerator,
+// the technology, the budget and the bandwidth of the memory.
 
 namespace {
 

@@ -36,7 +36,7 @@ void apply_override(const Override& override_value, YamlNode& root, InputMessage
 
 /// Measured rates hold only for their chips.  If an override replaces the machine, reports rates of
 /// the old chips that no override replaces, in `execution` and in the pools of a deployment.  `own`
-/// is the tree without, `root` the tree with the changes that choose files; files are not merged
+/// and `root` are the trees before and after the changes that choose files; files are not merged
 /// yet.  The config is in `folder`.
 void check_replaced_machines(const YamlNode& own, const YamlNode& root,
                              const std::filesystem::path& folder,

@@ -32,7 +32,7 @@ constexpr auto words(ServedKind) {
   return named<ServedKind>({{"llm_serving", ServedKind::LlmServing}});
 }
 
-/// Formats to choose from; empty ones of products and the head are those of the weights.
+/// Formats to choose from; empty `products` and `head` stand for the formats of the weights.
 struct PrecisionSection {
   std::array<serving::ModulePrecision, serving::kModules> modules;
   std::vector<serving::Number> dispatch, combine;
@@ -43,7 +43,7 @@ struct PrecisionSection {
   [[nodiscard]] std::vector<serving::Precision> all() const;
 };
 
-/// Popularity of experts: the k-th is chosen in proportion to k to the power of minus s.
+/// Popularity of experts: the k-th expert is chosen in proportion to k^-zipf.
 struct PopularitySection {
   double zipf = 0.0;
 };

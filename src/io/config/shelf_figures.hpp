@@ -27,19 +27,19 @@ struct WorkloadFigures {
   std::optional<ModelCounts> counts;
 };
 
-/// Axes of a study that are zipped, mostly one, and the number of choices of each.
+/// One axis of a study, or several that are zipped, and the number of their choices.
 struct DimensionOfStudy {
   std::vector<std::string> axes;
   std::size_t choices = 0;
 };
 
-/// The dimensions of a study, in the order of its file; several bases are the first of them.
+/// The dimensions of a study, in the order of its file; several bases form the first dimension.
 struct StudyFigures {
   std::vector<DimensionOfStudy> dimensions;
 };
 
-/// The figures of a file of the kind in the name; throws InputError if it has a mistake.  Of a
-/// study only the axes are checked, as the files of its bases need not exist.
+/// The figures of a file, whose kind is in the name of the function; throws InputError if the file
+/// has a mistake.  For a study only the axes are checked, as the files of its bases need not exist.
 SystemFigures system_figures(const ShelfFile& file);
 WorkloadFigures workload_figures(const ShelfFile& file);
 StudyFigures study_figures(const ShelfFile& file);

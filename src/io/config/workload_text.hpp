@@ -75,7 +75,7 @@ struct TensorSection {
   bool next_step = false;
 };
 
-/// Limit of the points of an FFT, whose root is an extent.
+/// Greatest number of points of an FFT; its square root is an extent.
 inline constexpr std::int64_t kLongestFft = std::int64_t{1} << 60;
 
 /// A workload of any kind; each kind has rows for its keys, and generates the graph.

@@ -33,7 +33,7 @@ std::optional<Communication> communication_of(const SetupKernel& kernel, Bytes w
     }
     return Communication{.type = CommunicationType::GradientAllReduce};
   }
-  // DFModel also writes the communication of the sharding that it has chosen.
+  // DFModel also writes the communication that follows from its sharding; a config does not.
   if (own.type == "ALL_REDUCE" && kernel.sharding == Loop::K &&
       (own.bytes == 0.0 || same_size(own.bytes, output))) {
     return std::nullopt;

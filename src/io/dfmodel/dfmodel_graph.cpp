@@ -1,7 +1,7 @@
 // Kernels and connections of a setup.
 //
-// Sizes of tensors follow from the extents.  They are checked, to the seven digits that DFModel
-// prints, and otherwise only tell the first operand of a kernel from the second, as in DFModel.
+// Sizes of tensors follow from the extents.  They are checked to the seven digits that DFModel
+// prints.  Their only other use is to distinguish the operands of a kernel, as in DFModel.
 
 #include "io/dfmodel/dfmodel_graph.hpp"
 
@@ -217,8 +217,9 @@ void refuse_tensor_fields(const SetupNode& node) {
   node.refuse("zero_out", "every tensor has the size of its producer's output");
 }
 
-/// Determines which operand of its consumer each tensor is: the one of the tensor's size, or the
-/// next unused one if both have this size, no size is given or there is only one input.
+/// Determines which operand of its consumer each tensor is: the operand with the size of the
+/// tensor, or the next unused operand if both have this size, no size is given or there is only one
+/// input.
 void find_operands(SetupGraph& graph, Bytes word) {
   std::vector<bool> has_first(graph.kernels.size(), false);
   for (SetupTensor& item : graph.tensors) {
@@ -265,8 +266,8 @@ std::vector<std::string> input_size_fields(KernelKind kind) {
 
 namespace {
 
-/// Setups do not state which kernels share a weight, but generators name the backward kernel after
-/// the forward one.
+/// Sets the shared weights.  Setups do not state them, but generators name the backward kernel
+/// after the forward one.
 void share_weights(std::vector<SetupKernel>& kernels) {
   const auto elements = [](const Kernel& k) {
     return static_cast<double>(k.outer) * static_cast<double>(k.m) * static_cast<double>(k.k);
@@ -283,7 +284,7 @@ void share_weights(std::vector<SetupKernel>& kernels) {
   }
 }
 
-/// Setups do not state coupled rows either, which cost nothing in DFModel's equations.
+/// Sets the coupled rows, which setups do not state, as they cost nothing in DFModel's equations.
 void couple_rows(std::vector<SetupKernel>& kernels) {
   for (SetupKernel& item : kernels) {
     if (item.kernel.kind == KernelKind::Elementwise) {

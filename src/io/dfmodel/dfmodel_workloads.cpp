@@ -1,6 +1,6 @@
 // A workload is recognised by comparison: its parameters are read from the first kernels, and then
-// every kernel and connection must be as the generator makes it for them (docs/model.md, section
-// 9).
+// every kernel and connection must equal the generator's for these parameters (docs/model.md,
+// section 9).
 
 #include "io/dfmodel/dfmodel_graph.hpp"
 
@@ -174,9 +174,10 @@ void check_exchanges(const SetupGraph& graph, const SetupKernel& first) {
   }
 }
 
-/// DFModel states the bytes of one chip, a config those of all chips.  The generator divides the
-/// bytes read from memory by the chips; if the product of the two equals them within rounding, they
-/// are the exact value.
+/// The bytes that all chips exchange, as in a config; DFModel states the bytes of one chip.  Its
+/// generator divides the bytes read from memory by the number of chips.  So if the product of the
+/// stated bytes and the chips equals the bytes read, within rounding, the bytes read are the exact
+/// value.
 Bytes exchanged_bytes(const SetupKernel& exchange, std::int64_t chips) {
   constexpr double kRounding = 4e-16;
   const Bytes product(exchange.communication.bytes * static_cast<double>(chips));

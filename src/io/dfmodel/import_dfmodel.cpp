@@ -152,7 +152,7 @@ void check_batch(const SetupNode& execution, const SetupNode& block, const Workl
                             to_exact_text(share), workload.global_batch));
 }
 
-/// The given entries, as "{a: 0, b: 2}".
+/// The kernels that have a pin, with their pins, as "{a: 0, b: 2}".
 template <class T, class ToText>
 std::string pins_yaml(const SetupGraph& graph, const std::vector<std::optional<T>>& pins,
                       ToText to_text) {
@@ -225,10 +225,10 @@ SetupWorkload read_generated_workload(const SetupNode& execution, const SetupNod
   return result;
 }
 
-// ---- the rest ---------------------------------------------------------------
+// ---- equations, search, heading ---------------------------------------------
 
-/// DFModel has the published equations; some of its versions differ, which the fields of a setup
-/// tell.
+/// The published equations of DFModel, changed for some of its versions, which are recognised by
+/// the fields of a setup.
 std::string equations_yaml(const SetupNode& execution, const SetupNode& block) {
   // Since the version with num_layer_in_graph an all-reduce counts one pass unless reduce-scatter
   // and all-gather are separate.

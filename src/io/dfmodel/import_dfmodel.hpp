@@ -6,8 +6,9 @@
 namespace dfsearch {
 
 /// The config, as YAML text, that a setup of DFModel (protobuf text) stands for.
-/// `name` stands for the file in messages.  Throws one InputError with all that
-/// is wrong or cannot be expressed, a `file:line:column: field: ...` each.
+/// `name` stands for the file in messages.  Throws one InputError with
+/// a message `file:line:column: field: ...` for each fault, and for each field that
+/// no config can express.
 std::string import_dfmodel(const std::string& text, const std::string& name);
 
 }  // namespace dfsearch

@@ -70,11 +70,11 @@ inline constexpr std::string_view kStagesInsideFlag = "--use-tp-pp-dp-mapping";
 /// Flag of Megatron-LM that takes several words.
 inline constexpr std::string_view kModulesFlag = "--recompute-modules";
 
-/// Words of a framework and words of a plan.
+/// A word of a framework, and the word of a plan for it.
 using WordPair = std::pair<std::string_view, std::string_view>;
 inline constexpr std::array<WordPair, 3> kTorchtitanSchedules = {
     {{"1F1B", "1f1b"}, {"Interleaved1F1B", "interleaved"}, {"GPipe", "gpipe"}}};
-/// ZeRO 2 and 3 of Megatron FSDP.
+/// Sharding strategies of Megatron FSDP for ZeRO 2 and 3.
 inline constexpr std::array<WordPair, 2> kShardingStrategies = {
     {{"optim_grads", "2"}, {"optim_grads_params", "3"}}};
 

@@ -54,7 +54,7 @@ using TakeFile = std::function<void(const std::string& ending, const std::string
 enum class Unrunnable : std::uint8_t { Write, Refuse };
 
 /// Writes a result (docs/results.md) in a format: the arguments of its plan or deployment, below
-/// comments on what they lack; for Chakra the traces of the plan, several files; for InferenceX
+/// comments on their gaps; for Chakra the traces of the plan, several files; for InferenceX
 /// rows of the deployment or of the front; for Dynamo a manifest, for llm-d the values of a chart.
 /// `name` is the result in messages; `text` is its text if it is from a user, and is then checked.
 /// Returns the reasons why the framework cannot run a plan that is not written; empty if it can.

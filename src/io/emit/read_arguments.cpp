@@ -17,8 +17,8 @@
 namespace dfsearch {
 namespace {
 
-/// Whether a name differs by two letters, or lacks a word.  The nearest of the flags known here
-/// means little: frameworks have many more.
+/// Whether a name differs from a known flag by at most two letters, or by a missing word.  A looser
+/// test would find false matches, since frameworks have many more flags.
 bool is_nearly(std::string_view given, std::string_view known) {
   constexpr std::size_t kMost = 2;
   if (edit_distance(given, known) <= kMost) return true;
@@ -166,8 +166,8 @@ constexpr const char* kFirst = "--decoder-first-pipeline-num-layers";
 constexpr const char* kLast = "--decoder-last-pipeline-num-layers";
 
 /// Layers of each stage: the embedding and the loss may count as a layer each, or the first and
-/// last stage have their own numbers.  Empty if a layout has them, or if they are unknown or do not
-/// divide evenly.
+/// last stage have their own numbers.  Empty if a layout states the layers, if their
+/// number is unknown, or if they do not divide evenly.
 std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
                                           std::int64_t layers) {
   constexpr std::int64_t kMostStages = std::int64_t{1} << 20;

@@ -1,6 +1,6 @@
 #pragma once
-// Launch arguments of training frameworks, read as a plan: those that launch_arguments() writes,
-// and those of users.
+// Launch arguments of training frameworks, written by training_arguments() or by users, read as a
+// plan.
 
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ struct LaunchArguments {
 
 /// The keys `parallelism`, `micro_batch` and `plan` of a mapping file (docs/results.md), and under
 /// `workload` the values that the config must have as well: `global_batch`, `sequence`, `layers`.
-/// Values that the arguments leave to a rule of the framework that a plan cannot express are
-/// omitted.  Arguments that do not change the plan are ignored, with a note on those with similar
-/// names; `source` is their file.  Throws InputError for values that contradict each other, or that
-/// no plan has, and for arguments of no framework known.
+/// A value is omitted if the arguments leave it to a rule of the framework that no plan can
+/// express.  Arguments that do not change the plan are ignored, with a note if their name is
+/// similar to one that is read; `source` is the file in messages.  Throws InputError for values
+/// that contradict each other, or that no plan has, and for arguments of an unknown framework.
 LaunchArguments read_launch_arguments(const std::string& text, const std::string& source);
 
 }  // namespace dfsearch

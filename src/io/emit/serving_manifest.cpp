@@ -31,7 +31,7 @@ std::vector<std::string> words_of(const Server& server) {
   return words;
 }
 
-/// Nodes of equal chips that hold a server; 0: there are none.
+/// Number of nodes of a server, each with the same number of its chips; 0: this is not possible.
 std::int64_t nodes_of(const Server& server) {
   if (server.node_chips <= 0 || server.chips <= server.node_chips) return 1;
   const std::int64_t nodes = (server.chips + server.node_chips - 1) / server.node_chips;

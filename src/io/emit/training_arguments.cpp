@@ -20,7 +20,8 @@ namespace {
 
 struct LaunchedPlan {
   const Json& result;
-  std::int64_t tensor, context, expert, pipeline, data;  // all expert ranks, and all replicas
+  // `expert` counts all ranks that share the experts, `data` all replicas.
+  std::int64_t tensor, context, expert, pipeline, data;
   std::int64_t micro_batch, micro_batches, global_batch, zero, chunks;
   std::string layout, recompute, schedule;
   std::vector<std::int64_t> layers;  ///< of each stage
@@ -169,8 +170,8 @@ std::string placement_text(const std::vector<training::Division>& network) {
   return text;
 }
 
-/// Whether to use the usual order of ranks; refuses a plan whose places in the network do not
-/// follow from any order of the framework.
+/// Whether to use the usual order of ranks; adds a note if the places of the plan in the network
+/// follow from no order of the framework.
 bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
   const std::vector<training::Division> network = network_of(plan.result);
   if (training::can_number(framework, network, searched_plan(plan).layout)) {
@@ -182,8 +183,8 @@ bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted
 }
 
 /// The exchange by which context ranks get the keys and values of all tokens, by its name in
-/// Transformer Engine.  With a stack they go around a ring, whose exchanges a result lacks
-/// (docs/truth.md).
+/// Transformer Engine.  With a stack the exchange goes around a ring (docs/truth.md); such a
+/// result has no `work`.
 std::string context_exchange(const LaunchedPlan& plan) {
   const Json& work = plan.result.at("work");
   if (!work.is_object()) return "p2p";
@@ -253,7 +254,7 @@ void add_dispatcher(const LaunchedPlan& plan, Emitted& emitted) {
   const Json others = plan.result.value("switches", Json());
   std::string used(name_of(stack::Dispatcher::AllToAll));
   if (others.is_array() && !others.empty()) {
-    // A result has the step with each other value of a switch.
+    // A result lists the other values of each switch, so the value that is not listed is in use.
     for (const auto& word : words(stack::Dispatcher{})) {
       const bool is_other = std::any_of(others.begin(), others.end(), [&](const Json& each) {
         return each.at("switch") == "dispatcher" && each.at("value") == word.name;
@@ -315,11 +316,11 @@ EmittedFile megatron(const LaunchedPlan& plan) {
     emitted.add("--use-precision-aware-optimizer");
   }
   if (plan.offloads("activations")) {
-    // One fewer than all, as the last layer is needed again at once.
+    // All layers but the last one, whose activations are needed again at once.
     emitted.add("--cpu-offloading-num-layers", plan.all_layers() - 1);
   }
   if (!check_order(plan, Framework::Megatron, emitted)) emitted.add(std::string(kStagesInsideFlag));
-  // Its arguments.py refuses 1 with FSDP, and requires it with tensor or context ranks.
+  // Megatron's arguments.py refuses 1 with FSDP, and requires 1 with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
   const std::string command = torchrun(plan, emitted);
   return {command_text(fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} {} pretrain_gpt.py", connections,
@@ -379,7 +380,7 @@ EmittedFile torchtitan(const LaunchedPlan& plan) {
   }
   const auto slots = training::chunk_slots(plan.layers, plan.chunks);
   if (slots && !slots->own_ends) {
-    // Numbers of layers as which embedding and loss count.
+    // The embedding and the loss count as this number of layers each.
     const std::int64_t first = slots->embedding ? 1 : 0, last = slots->loss ? 1 : 0;
     put("parallelism.pipeline_parallel_first_stage_less_layers", first);
     put("parallelism.pipeline_parallel_last_stage_less_layers", last);
@@ -397,7 +398,7 @@ EmittedFile torchtitan(const LaunchedPlan& plan) {
   return {text, emitted.refusals};
 }
 
-/// JSON has no comments: the gaps are a key that DeepSpeed does not read.
+/// JSON has no comments, so the gaps are listed under a key that DeepSpeed does not read.
 EmittedFile deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
   check_plan(plan, Framework::Deepspeed, emitted);

@@ -54,13 +54,15 @@ std::string comparison_page(const std::vector<std::pair<std::string, std::string
 /// if it has no graph.  Throws InputError, with the name of the result, if the two do not fit.
 std::string graph_picture(const Json& result, const std::string& name);
 
-/// The page of a study, from the content of the three files of its folder: study.json,
-/// results.ndjson and front.json.  If there are more results than `most`, it has the front and an
-/// even selection, and a note.  Throws InputError, with the name of the file, if they are no study.
+/// Greatest number of results on the page of a study.
 inline constexpr std::size_t kRowsOfPage = 20'000;
+/// The page of a study, from the content of the three files of its folder: study.json,
+/// results.ndjson and front.json.  If there are more results than `most`, it has the front, an even
+/// selection of the others, and a note.  Throws InputError, with the name of the file, if the files
+/// are no study.
 std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front,
                        std::size_t most = kRowsOfPage);
-/// Makes the page from the files.
+/// The same page from the text of the files.
 std::string study_page(const std::string& study_json, const std::string& results_ndjson,
                        const std::string& front_json);
 
@@ -68,8 +70,8 @@ std::string study_page(const std::string& study_json, const std::string& results
 std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                             RunGroup group, const std::string& title, const std::string& command);
 
-/// A page with the frame, style, library, scripts and data.  No part of the data can end its
-/// element.  Only the scripts make text of the data visible.
+/// A page with the frame, style, library, scripts and data.  No text in the data can end the
+/// element with the data, and only the scripts show it.
 std::string html_page(std::string_view scripts, const Json& data);
 
 }  // namespace dfsearch

@@ -138,7 +138,7 @@ std::string graph_picture(const Json& result, const std::string& name) {
   if (!result.contains("graph")) return "";
   try {
     return picture(result);
-  } catch (const std::exception&) {  // keys and names that a result of ours has
+  } catch (const std::exception&) {  // a result of dfsearch has all keys and names
     throw InputError(name + ": is no result: its graph and its partitions do not fit each other");
   }
 }

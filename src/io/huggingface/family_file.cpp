@@ -239,7 +239,7 @@ std::pair<const Family*, std::vector<std::string>> Families::nearest(
   std::pair<const Family*, std::vector<std::string>> best;
   std::int64_t most = 0;
   for (const Family& family : families_) {
-    if (family.ignores("*")) continue;  // of any field
+    if (family.ignores("*")) continue;  // it would ignore every unknown field
     std::vector<std::string> unknown;
     std::size_t known = 0;
     for (const auto& item : config.items()) {

@@ -50,8 +50,9 @@ class Families {
   std::vector<Family> families_;
 };
 
-/// The families of the shelf and of the files of a folder, which replace those with equal names.
-/// add_families() sets the folder once, before other threads start, and checks its files.
+/// The families of the shelf and of the files of a folder; families of the folder replace families
+/// of the shelf with equal names.  add_families() sets the folder once, before other
+/// threads start, and checks its files.
 const Families& known_families();
 void add_families(const std::string& folder);
 

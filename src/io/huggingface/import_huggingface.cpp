@@ -41,7 +41,7 @@ std::string stored_type(ModelFields& fields) {
   return given;
 }
 
-/// The keys of a transformer, without those that equal their defaults.
+/// The keys of a transformer, without keys whose values are the defaults.
 LlmSection llm_of(const Transformer& model) {
   LlmSection llm{.model = model, .pass = {}};
   if (model.kv_heads != model.heads) llm.kv_heads = model.kv_heads;

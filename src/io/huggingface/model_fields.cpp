@@ -85,7 +85,7 @@ void ModelFields::expected(const std::string& field, const std::string& what, co
 std::optional<std::int64_t> ModelFields::count(const std::string& field, std::int64_t least) {
   const json* found = value(field);
   if (!found) return std::nullopt;
-  // Beyond 64 bits it is a floating number.
+  // The parser reads an integer beyond 64 bits as a floating-point number.
   if (found->is_number_integer()) {
     const bool fits = !found->is_number_unsigned() ||
                       found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestCount);

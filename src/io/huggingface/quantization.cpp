@@ -30,7 +30,7 @@ std::string pattern_of(std::string_view expression) {
       pattern += expression[i];
     }
   }
-  // An expression without "$" matches all names that it begins.
+  // An expression without "$" also matches longer names.
   return expression.ends_with('$') ? pattern : pattern + '*';
 }
 
@@ -86,9 +86,9 @@ std::int64_t middle_layer(const std::vector<std::string>& patterns) {
   return *middle;
 }
 
-/// Returns whether a pattern of a list of modules names this module or one around it: the words of
-/// a part of the name, a shell pattern of all of it, or after "re:" a regular expression with ".*",
-/// "\\.", "^", "$" and one choice "(a|b)" at most.
+/// Returns whether a pattern names this module or one that contains it.  A pattern has some words
+/// of the name, or is a shell pattern of the whole name, or, after "re:", a regular expression with
+/// ".*", "\\.", "^", "$" and at most one choice "(a|b)".
 bool keeps(std::string_view pattern, const std::string& module) {
   if (pattern.starts_with("re:")) {
     const std::size_t open = pattern.find('('), close = pattern.find(')', open);

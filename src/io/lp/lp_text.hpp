@@ -38,9 +38,9 @@ MilpSolution parse_solution(const std::string& text, const std::string& name,
 MilpSolution load_solution(const std::filesystem::path& file, const DataflowGraph& graph);
 
 /// Network, sharding, micro-batch and tile of `mapping`, or of the config if `mapping` is null.  A
-/// micro-batch that the config leaves open is 1, which is optimal; an open sharding is that of
-/// least bytes.  Throws InputError for all other open decisions, and for decisions that no mapping
-/// of the problem can have.
+/// micro-batch that the config leaves open is 1, which is optimal; an open sharding becomes the one
+/// of least bytes.  Throws InputError for all other open decisions, and for decisions that no
+/// mapping of the problem can have.
 LayerDecisions given_decisions(const Problem& problem, const Mapping* mapping);
 
 /// The mapping of a solution: other decisions are taken from `mapping`, or from the config if that

@@ -71,8 +71,8 @@ struct Fit {
 std::optional<Fit> fit_stack(std::vector<MeasuredRun>& runs, const std::string& name,
                              const HeldOut& held_out, const FitControl& control);
 
-/// Fits an engine to its deployments without doubt in the same way; the time to the first token
-/// counts with a small weight.
+/// Fits an engine in the same way, to its deployments that are not doubtful; the time to the first
+/// token counts with a small weight.
 std::optional<Fit> fit_engine(std::vector<MeasuredService>& services, const std::string& name,
                               const HeldOut& held_out, const FitControl& control);
 

@@ -73,7 +73,7 @@ constexpr FittedRow kFitted[] = {
 constexpr double kFirstTokens = 0.03;  // weight of the time to the first token
 constexpr double kMostOff = 3.0;       // greatest logarithm that counts
 constexpr int kEngineDigits = 3;
-constexpr std::size_t kFewRows = 20;  // below this number halves are not fitted
+constexpr std::size_t kFewRows = 20;  // with fewer rows there is no cross-validation
 
 void put(const Values& values, MeasuredService& row) {
   serving::Engine& engine = row.task->pools[0].engine;
@@ -127,7 +127,7 @@ std::vector<serving::MeasuredClass> measured_classes(const ServiceRows& rows,
     auto found = std::find_if(classes.begin(), classes.end(),
                               [&](const auto& known) { return is_same_class(known, own); });
     if (found == classes.end()) found = classes.insert(classes.end(), own);
-    // Predicting more throughput than measured is predicting too short times.
+    // A throughput above the measured one is a time below the measured one.
     add_error(row.rate ? -row.error(figures) : row.error(figures), *found);
   }
   for (serving::MeasuredClass& each : classes) {

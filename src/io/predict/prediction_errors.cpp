@@ -305,7 +305,7 @@ namespace {
 Prediction predicted(const MeasuredRun& run) {
   training::Task task = *run.task;
   Prediction prediction{.typical = training::run_time(task, run.plan)};
-  // The layers do not move to other stages.
+  // At other constants, each stage keeps the layers that it has at the typical ones.
   task.choices.layers = prediction.typical.layers;
   const bool has_experts = task.model.experts.has_value();
   const auto at = [&](memory::Level end) {

@@ -145,7 +145,7 @@ struct ServicePrediction {
   serving::MeasuredClass kind;
 };
 
-/// A prediction for each deployment, nothing for those without a task.  Uses the threads of the
+/// A prediction for each deployment, nothing for one without a task.  Uses the threads of the
 /// calling arena.
 std::vector<std::optional<ServicePrediction>> predict_services(
     const std::vector<MeasuredService>& services);

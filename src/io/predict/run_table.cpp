@@ -161,9 +161,9 @@ Transformer model_of(const RowReader& row) {
   return model;
 }
 
-/// Experts are whole on tensor ranks if their degree allows it.  A degree that plans cannot have,
-/// such as one over context ranks, is replaced by its greatest divisor that they can have, with a
-/// note.
+/// Sets the degree of experts, which are whole on tensor ranks if the degree allows it.  A degree
+/// that no plan has, such as one over context ranks, is replaced by its greatest divisor that a
+/// plan can have; the function then returns a note.
 std::string set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,
                        std::int64_t replicas, Unfit& unfit, std::string& reason) {
   Degrees& degrees = plan.degrees;

@@ -27,7 +27,7 @@ struct MeasuredRun {
   std::optional<double> step;        ///< seconds
   std::optional<double> reserved;    ///< GiB, the most that the allocator reserved
   std::optional<double> allocated;   ///< GiB, the most that it allocated
-  std::optional<std::int64_t> rank;  ///< the stage of both peaks, -1 the last, nothing the fullest
+  std::optional<std::int64_t> rank;  ///< stage of both peaks; -1: the last; nothing: the fullest
   std::optional<bool> ran;           ///< false: out of memory; nothing: unknown, or another failure
   bool comparable = true;            ///< whether `step` is a property of the plan
   bool says_overlap = false;         ///< the row has its own `tensor_overlap`
@@ -39,7 +39,7 @@ struct MeasuredRun {
 
 /// Options of reading a table.
 struct RunTableOptions {
-  std::filesystem::path folder;  ///< its stacks and chips precede those of the shelf
+  std::filesystem::path folder;  ///< its stacks and chips override files of the shelf
   std::string mark;              ///< a column whose cells are kept; empty for none
 };
 

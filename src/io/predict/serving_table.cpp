@@ -1,6 +1,5 @@
-// A row gives the degrees and the load, not the chunk of prefill.  The chunk is the least number of
-// whole requests that keeps pace with finishing requests, since engines take all waiting requests
-// into the next pass.
+// A row gives the degrees and the load, not the chunk of prefill.  The chunk has kMostTokens tokens
+// and fills up each iteration; rows of jobs may state another number of tokens.
 
 #include "io/predict/serving_table.hpp"
 
@@ -93,7 +92,7 @@ class ServiceSetups {
   /// `like` may be null.
   explicit ServiceSetups(const serving::Task* like) : like_(like) {}
 
-  /// Whether `like` has another model, or no chips like these.  Reads no engine, since they are
+  /// Whether `like` has another model, or no chips like these.  Reads no engine, since its file is
   /// long.
   bool differs(std::string_view model, const KnownSystem& system) {
     return like_ != nullptr && (task(model, kSystems[0], "").model != like_->model ||
@@ -124,8 +123,8 @@ struct RowDegrees {
   [[nodiscard]] bool agree() const { return tensor * ranks == expert_tensor * expert; }
 };
 
-/// Repairs rows with the square of the attention ranks in place of the ranks: a replica has one
-/// chip for each expert rank.
+/// Repairs rows that have the square of a number of ranks in the column of expert or of attention
+/// ranks: a replica has one chip for each expert rank.
 RowDegrees mended(RowDegrees degrees) {
   auto& [tensor, ranks, expert, expert_tensor] = degrees;
   if (ranks > 1 && tensor == ranks && expert == tensor * ranks) {
@@ -300,8 +299,8 @@ std::string engine_of(const RowReader& row, const KnownSystem& system, const std
   return is_job && model.experts && find_on_shelf(ShelfKind::Engines, own) ? own : engine;
 }
 
-/// The greatest batch of a rank up to `most` that the memory holds, where caches have all tokens of
-/// all layers, as TensorRT-LLM keeps them.
+/// The greatest batch of a rank, up to `most`, that the memory holds if caches keep all tokens in
+/// all layers, as in TensorRT-LLM.
 std::int64_t held_requests(serving::Task task, const serving::Role& role, std::int64_t most) {
   task.model.window = 0;
   const serving::Means means(task.requests);

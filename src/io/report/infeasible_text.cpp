@@ -34,7 +34,7 @@ bool may_grow(const Problem& problem, Strategy strategy) {
 /// Whether the kernel could be divided among more chips.
 bool may_split(const Kernel& kernel) { return shardable_loops(kernel).back() != Loop::None; }
 
-/// Whether SRAM would be no limit with each kernel in its own partition, where kernels stream.
+/// Whether SRAM would be no limit with each kernel in its own partition, as lone kernels stream.
 bool streams_one_by_one(const Problem& problem) {
   return problem.execution.style == Style::Dataflow && !problem.divides_graph() &&
          problem.equations.lone_kernels == LoneKernels::Streamed;

@@ -258,7 +258,7 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
                      to_text(lack.needed - lack.available));
 }
 
-/// Software with which some plan fits, though not by the bytes of textbooks.
+/// Software with which some plan fits, although none fits by the bytes of textbooks.
 Sheet software_lines(const PlanResult& result) {
   if (!result.software || result.software->empty()) return "";
   Sheet lines;

@@ -28,8 +28,8 @@ namespace {
 /// machine's own figures determine only capacity and topology.
 Sheet other_links_line(const training::Task& task) {
   constexpr double kSame = 0.05;
-  constexpr double kSameInNode = 0.5;      // `bus` is the rate of collectives
-  constexpr BytesPerSecond kNoTime{1e15};  // in files of chips without a rate of their links
+  constexpr double kSameInNode = 0.5;      // looser: `bus` is the rate of collectives
+  constexpr BytesPerSecond kNoTime{1e15};  // stands for no rate of links in a file
   const stack::MeasuredChip& chip = task.stack->chip;
   const auto differs = [](BytesPerSecond a, BytesPerSecond b, double most) {
     return std::abs(a / b - 1.0) > most;
@@ -60,7 +60,7 @@ Sheet other_links_line(const training::Task& task) {
                                          fmt::join(unused, "; ")));
 }
 
-/// A caution if the measured rates are those of an accelerator with another peak.
+/// A caution if the rates were measured on an accelerator with another peak.
 Sheet other_chip_line(const training::Task& task) {
   constexpr double kSame = 0.05;  // data sheets round, and print boost clocks or base ones
   const stack::MeasuredChip& chip = task.stack->chip;

@@ -244,8 +244,8 @@ Sheet intensity_line(const Cost& cost) {
   return text.empty() ? text : labelled("intensity", text);
 }
 
-/// Greatest sum of the bytes of a partition of several kernels and of all weights of its stage, if
-/// these stay in the SRAM from step to step; a kernel alone streams through the rest.
+/// SRAM for the largest partition of several kernels beside all weights of its stage, if these
+/// weights stay in the SRAM from step to step; a kernel alone streams through the remaining SRAM.
 // docs/model.md, section 12
 Bytes sram_beside_weights(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;

@@ -76,7 +76,7 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
   return labelled("result", text);
 }
 
-/// Relative lead of the answer over the best one of the other mode; 0 if that has no cost.
+/// Relative excess of the best answer of another mode over the answer; 0 if it is not worse.
 double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
   const double own = value_of(task.objective, task.front, *result.figures);
   const double theirs = value_of(task.objective, task.front, other);
@@ -127,7 +127,7 @@ Sheet measured_line(const Task& task, const Deployment& deployment, const Figure
   return doubt.empty() ? "" : labelled("caution", doubt + " (docs/serving.md, section 8)");
 }
 
-/// Ranks without a user.
+/// The line on ranks that have no user.
 Sheet empty_line(const Task& task, const Deployment& deployment) {
   if (!task.concurrency || deployment.mode != serving::Mode::Aggregated) return "";
   const Role& role = deployment.decode;
@@ -363,7 +363,7 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     }
     const char* sure =
         result.is_given ? "a fleet that was given; it serves all rates" : "optimal, proved";
-    std::string sums;  // of what pools were given
+    std::string sums;  // price and power, if they are known
     if (price > 0.0) sums += fmt::format("{:.6g} $/h, ", price);
     if (power > 0.0) sums += to_text(Watts(power)) + ", ";
     text += labelled("result", fmt::format("{}; {}{}", sure, sums, chips));

@@ -106,8 +106,8 @@ class ShardingSummary {
     return text;
   }
 
-  /// Note on the published rule of docs/model.md, section 4.  A producer with as many heads as the
-  /// consumer gives each head its own part.
+  /// Note on kernels that the published layout rules split wrongly (docs/model.md, section 4): each
+  /// head needs the whole input, unless the producer has as many heads as the consumer.
   [[nodiscard]] Sheet outer_note() const {
     std::string names;
     for (const Tensor& tensor : graph_.tensors()) {

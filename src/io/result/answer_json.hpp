@@ -59,8 +59,8 @@ inline Json scope_json(const Scope& scope) {
   return json_list(scope, [](const FixedBeforehand& fixed) -> Json { return fixed.name; });
 }
 
-/// Puts the tokens per second of all chips, per chip and per dollar of the machine; null for
-/// unknown ones and without a price.
+/// Puts the tokens per second of all chips, per chip and per dollar of the machine; null if the
+/// number of tokens, or for the last one the price, is unknown.
 inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chips, Dollars price) {
   json["tokens_per_second"] = value_json(tokens);
   json["tokens_per_s_per_chip"] =

@@ -13,15 +13,15 @@ namespace dfsearch {
 
 struct AnswerJson;
 
-/// Workload and machine of a search; those of whole steps and deployments have no list of kernels.
+/// Workload and machine of a search; a search for steps or deployments has no list of kernels.
 struct SearchSubject {
   const char* workload = "";
   std::optional<std::size_t> kernels, tensors;
   std::int64_t chips = 0;
 };
 
-// Each event is one line with its newline; times are in seconds since the search began, earlier
-// runs of a resumed one included.
+// Each event is one line with its newline; times are in seconds since the search began, including
+// the earlier runs of a resumed search.
 
 /// `title` is the name of the config, `before` the effort of earlier runs.
 std::string start_event(const SearchSubject& subject, const std::string& title, int threads,

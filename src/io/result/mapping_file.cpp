@@ -45,7 +45,7 @@ class MappingReader {
     // The other keys of a result do not describe the mapping.
     if (map.optional("dfsearch") == nullptr) map.finish();
     throw_if_any();
-    // Done last, once the rest is valid, since it may take long.
+    // Chosen last, once all keys are valid, since it may take long.
     if (!has_sharding) mapping_.sharding = least_bytes_sharding(problem_);
     return std::move(mapping_);
   }
@@ -89,8 +89,8 @@ class MappingReader {
     return in_config.value_or(1);
   }
 
-  // Refuses a mapping with other degrees and strategies than the config fixes, for which its
-  // partitions have another meaning.
+  // Refuses a mapping whose degrees or strategies differ from the ones that the config fixes: with
+  // others, its partitions have another meaning.
   void read_network(MapReader& map) {
     const std::vector<NetworkDimension>& dimensions = problem_.system.network;
     for (const NetworkDimension& dimension : dimensions) {

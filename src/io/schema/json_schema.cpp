@@ -1,5 +1,5 @@
-// An object is a definition in up to three forms: whole; in part, if a file has the other keys, so
-// that no key is required; and as the map that names such a file.  YAML 1.1 and 1.2 read yes and no
+// An object has up to three definitions: the whole object; a part of it, which requires no key, as
+// a file has the other keys; and the map that names such a file.  YAML 1.1 and 1.2 read yes and no
 // differently, so booleans and words are allowed.  Only the program checks ranges of quantities and
 // rules between keys, which a pattern cannot express.
 

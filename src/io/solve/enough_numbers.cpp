@@ -1,12 +1,12 @@
 // Changes one number at a time: the config is read again with another value, as if by `--set`, and
 // tested for a plan that fits.  No times are computed, so a test takes milliseconds.
 //
-// Memory.  The least need of any plan suffices, and not a byte less; with two memories the bytes
-// are found by bisection.  Chips.  Candidates are the counts that the open dimension of the network
-// allows: doubled until some plan fits, then one after the other from the least that could hold the
-// states of the model once.  Larger counts need not suffice if a smaller one does, since degrees
-// divide the chips, so bisection is not possible.  Sequence and batch.  Candidates are the given
-// value halved repeatedly, if the states alone fit.
+// Memory: the least need of any plan suffices, and not a byte less; with two memories, bisection
+// finds the number of bytes.  Chips: candidates are the counts that the open dimension of the
+// network allows.  A count is doubled until some plan fits; then counts are tried one after the
+// other, from the least that could hold the states of the model once.  Bisection is not possible:
+// if a count suffices, a larger one may not, since degrees divide the chips.  Sequence and batch:
+// the given value is halved repeatedly, if the states alone fit.
 
 #include "io/solve/question_parts.hpp"
 
@@ -243,11 +243,11 @@ void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
   }
 }
 
-// The bytes of textbooks prove nothing about software that needs less: a weight has 18 of them, and
-// in some software 8.  So the config is read once with each stack of the shelf as its section
-// `execution`, and a plan is sought that fits the same machine at the low ends of the stack's
-// memory, with all options that save memory.  Only if no stack has such a plan, the task cannot
-// run.
+// Textbooks have 18 bytes for each weight, some software 8: a proof by the bytes of textbooks does
+// not hold for software that needs fewer.  So the config is read once with each stack of the shelf
+// as its section `execution`, and a plan is sought that fits the same machine at the low ends of
+// the stack's memory, with all options that save memory.  Only if no stack has such a plan, the
+// task cannot run.
 
 namespace {
 

@@ -49,7 +49,7 @@ using SavedState = std::variant<SearchState, SplitState, StepState>;
 SearchStats stats_of(const SavedState& state);
 
 /// A request for a search: options of the command line, arguments of Python, the points of a study.
-/// Limits that are left out are those of the config.
+/// For limits that are left out, the limits of the config hold.
 struct SearchRequest {
   int threads = 1;
   std::optional<double> gap{};
@@ -145,8 +145,8 @@ class Question {
   /// Throws InputError for an inconsistent config.
   [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
   /// The answer in a file, Feasible or Infeasible, with its cost and the decisions that the
-  /// question rules out.  Of a plan or an execution with open decisions it is the best one that
-  /// agrees with the file.
+  /// question rules out.  For a plan or an execution with open decisions, it is the best one
+  /// that agrees with the file.
   [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const = 0;
   /// A result of solve() or evaluate() as one JSON object (docs/results.md) with all notes.  Throws
   /// InternalError for an impossible answer (result_json.hpp).

@@ -40,9 +40,9 @@ Options search_options(const SolveOptions& asked, const SearchSettings& settings
 /// is a kind of config.
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 
-/// If no plan fits, finds for the memory, the chips, the sequence and the batch the value that
-/// alone makes some plan fit: the nearest to the given one that is found in a second, or in a
-/// number of attempts if the search is deterministic.
+/// If no plan fits, finds values of the memory, the chips, the sequence and the batch, each of
+/// which alone makes some plan fit.  Each is the nearest to the given value that is found in a
+/// second, or, if the search is deterministic, in a number of attempts.
 void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
                          training::NearestMisfit& nearest);
 

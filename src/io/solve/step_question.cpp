@@ -252,7 +252,7 @@ class StepQuestion final : public Question {
       if (auto* config = std::get_if<typename Kind::Config>(&asked)) {
         if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
           if (placed && !hint.network.empty()) {
-            // `ruled_out` judges by the framework and the strategies of the config.
+            // Omitted here: `ruled_out` checks the framework and the strategies of the config.
             config->task.framework.reset();
             config->task.choices.network.clear();
             config->task.choices.divisions = hint.network;

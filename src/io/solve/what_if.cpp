@@ -18,8 +18,8 @@ void raise(Quantity& quantity) {
   quantity = kMore * quantity;
 }
 
-/// A row changes the machine, and the measured chip of a plan with a stack, or returns that the
-/// quantity has no effect.
+/// A quantity.  Its functions raise it in the machine, and in the measured chip of a plan with a
+/// stack; they return false if the quantity has no effect.
 struct Row {
   std::string_view more;
   bool (*of_machine)(Machine&);

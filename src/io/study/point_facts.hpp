@@ -26,9 +26,9 @@ bool grows(const Config& config);
 /// Whether `b` is the problem `a` with no less of any quantity, price or power.
 bool is_no_less(const Config& a, const Config& b);
 
-/// Whether the order of the choices of a dimension is the same for any choices of the others.  They
-/// then set only quantities, prices and powers, and a key that some choice leaves out has one value
-/// for all points.
+/// Whether the order of the choices of a dimension is the same for any choices of the other
+/// dimensions.  The choices then set only quantities, prices and powers, and a key that some choice
+/// leaves out has one value for all points.
 bool sets_quantities(const Study& study, std::size_t dimension);
 
 }  // namespace dfsearch

@@ -39,7 +39,7 @@ std::optional<Amount> read_amount(const YamlEntry& entry, InputMessages& message
 }
 
 std::string text_of(double number, const std::string& unit) {
-  // A label has six digits, and the value is that of the label.
+  // The value is rounded to the six digits of its label.
   std::string text = fmt::format("{:.6g}", number);
   if (!unit.empty()) text += " " + unit;
   return text;

@@ -168,7 +168,7 @@ void keep_places(Study& study, std::size_t dimension, const std::vector<bool>& k
       study.bases = kept_of(std::move(study.bases), keeps);
     }
   }
-  std::vector<std::int32_t> place_of;  // among the kept ones
+  std::vector<std::int32_t> place_of;  // index among the kept choices
   std::int32_t next = 0;
   for (const bool keep : keeps) place_of.push_back(keep ? next++ : -1);
   const auto keep = [&](study::Selection& selection) {

@@ -44,7 +44,7 @@ struct StudySlice {
   std::int64_t part = 0;
   std::int64_t of = 1;
 
-  /// The first point of the part, or of the next one.
+  /// The part has the points from begin(points) on, before end(points).
   [[nodiscard]] study::PointIndex begin(std::int64_t points) const { return border(points, part); }
   [[nodiscard]] study::PointIndex end(std::int64_t points) const {
     return border(points, part + 1);

@@ -281,7 +281,7 @@ PointFacts StudyPoints::facts(PointIndex point) const {
 
 Hint StudyPoints::hint_for(const AnyConfig& any, const study::PointEffort& effort) const {
   const auto* config = std::get_if<Config>(&any);
-  // The last point of a lane depends on timing.
+  // The mapping of the last point of a lane depends on timing, so a deterministic search has none.
   if (config == nullptr || search_.request.deterministic) return {};
   const std::lock_guard lock(mutex_);
   const auto found = last_.find(effort.lane);

@@ -40,10 +40,10 @@ class StudyPoints {
 
   /// The config of a point; throws an InputError that names the point.
   [[nodiscard]] AnyConfig config(study::PointIndex point) const;
-  /// The config as a text that may stand in any folder.
+  /// The config as a text that is valid in any folder.
   [[nodiscard]] std::string config_text(study::PointIndex point) const;
   /// Loads the configs of all points if they are few; else of each choice of each axis, with the
-  /// first and with the last choices of the others.  Throws one InputError with all faults.
+  /// first and with the last choices of the other axes.  Throws one InputError with all faults.
   void check() const;
   /// Differs between studies with different points; made from the points that `check` loads.
   [[nodiscard]] std::uint64_t fingerprint() const;

@@ -231,14 +231,14 @@ Sheet rates_line(const Study& study, const study::Grid& grid, const study::Point
   return labelled("rates", text);
 }
 
-/// The size of the search space, summed over all points that were solved.
+/// The line on the size of the search space, summed over all points that were solved.
 Sheet space_line(const study::PointAnswers& answers) {
   double greatest = 0.0;
   for (const auto& [index, answer] : answers) {
     greatest = std::max(greatest, answer.space.value_or(0.0));
   }
   if (greatest == 0.0) return "";
-  double share = 0.0;  // of the greatest
+  double share = 0.0;  // sum of all spaces / greatest
   std::size_t count = 0;
   for (const auto& [index, answer] : answers) {
     if (!answer.space) continue;

@@ -146,7 +146,7 @@ OwnTemporary create_temporary(const fs::path& target, const std::string& name) {
 }
 
 /// Opens a device or a pipe.  Opening a pipe without a reader would block, and a signal that only
-/// raises a flag would not end that.
+/// raises a flag would not end the wait.
 int open_directly(const fs::path& target, const std::string& name, const Deadline& deadline) {
   constexpr auto kPause = std::chrono::milliseconds(10);
   constexpr Seconds kMoment{1.0};
@@ -193,7 +193,7 @@ void write_all(int descriptor, std::string_view text, const std::string& name) {
     if (written < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) fail(name, errno);
-      // Whoever started us shares a non-blocking pipe or terminal with us.
+      // Another process that shares this pipe or terminal has made it non-blocking.
       pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
       static_cast<void>(::poll(&ready, 1, -1));
       continue;
@@ -207,7 +207,7 @@ void check_writable(const fs::path& file) {
   if (!file.has_filename()) throw InputError("'" + name + "' is no name of a file");
   const fs::path target = target_of(file);
   if (is_written_directly(target, name)) return;
-  // Trying is the only test that is right for quotas, read-only mounts and root.
+  // Only an attempt gives the right answer for quotas, read-only mounts and root.
   const SignalsHeldBack held;
   create_temporary(target, name);
 }
@@ -233,8 +233,8 @@ void write_file(const fs::path& file, std::string_view text, const Deadline& dea
   if (::rename(temporary.path.c_str(), target.c_str()) != 0) fail(name, errno);
   temporary.removal.release();
   descriptor.close(name);
-  // The rename itself reaches the disk with the directory.  The new file is
-  // complete either way, so a file system that refuses this is no failure.
+  // The rename reaches the disk when the directory is flushed.  The new file is complete in any
+  // case, so a file system that refuses the flush is no failure.
   const Descriptor directory(
       ::open(directory_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) static_cast<void>(::fsync(directory.get()));
@@ -253,7 +253,7 @@ std::string read_file(const std::filesystem::path& file, std::size_t most) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) cannot_read(file, std::string("cannot read: ") + std::strerror(errno));
-  // In pieces, since pipes and devices have no size.
+  // Reads in pieces, since pipes and devices have no size.
   std::string text;
   std::string piece(std::size_t{1} << 16, '\0');
   while (stream) {

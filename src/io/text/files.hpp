@@ -1,6 +1,6 @@
 #pragma once
-// Reading input files, and writing files so that a reader sees the old one or the new one, never
-// half.
+// Reading input files, and writing files so that a reader sees the old or the new content, never a
+// part of it.
 
 #include <cstddef>
 #include <filesystem>
@@ -13,7 +13,8 @@ namespace dfsearch {
 
 /// Throws an InputError if write_file is bound to fail: the directory is
 /// missing or not writable, the target is a directory or may not be written.
-/// Leaves nothing behind.  For before a long search; a disk can still fill up.
+/// Leaves nothing behind.  Call it before a long search, during which the disk may
+/// still fill up.
 void check_writable(const std::filesystem::path& file);
 
 /// Writes beside the target, flushes to disk and renames; a symbolic link keeps pointing to the new
@@ -23,10 +24,10 @@ void check_writable(const std::filesystem::path& file);
 void write_file(const std::filesystem::path& file, std::string_view text,
                 const Deadline& deadline = {});
 
-/// Writes all of it to an open descriptor; `name` is for the InputError.
+/// Writes the whole text to an open descriptor; `name` is for the InputError.
 void write_all(int descriptor, std::string_view text, const std::string& name);
 
-/// All of a file of at most `most` bytes, a multiple of 2^20, or of a pipe; throws
+/// The content of a file or a pipe, at most `most` bytes, a multiple of 2^20; throws
 /// an InputError that names the file and the reason.
 std::string read_file(const std::filesystem::path& file, std::size_t most = std::size_t{16} << 20);
 

@@ -24,7 +24,7 @@ struct Place {
   [[nodiscard]] std::string to_text() const;
 };
 
-/// Collects messages; the first hundred are kept, the rest counted.
+/// Collects messages; the first hundred are kept, later ones only counted.
 class InputMessages {
  public:
   /// `key` is the subject of the message; empty: the whole input.

@@ -4,7 +4,7 @@
 const blocks = (() => {
   const {cell, chart, count, element, facts, PALETTE, table, text} = page;
 
-  /// Units of keys; shares are "%".  What is counted, in a search say, has none.
+  /// Units of values by their keys, "%" for shares; counts, as of nodes of a search, have none.
   const UNITS = {};
   const units = (unit, keys) => keys.split(" ").forEach((key) => (UNITS[key] = unit));
   units("s", "step_time time ttft ttft_99 tpot e2e iteration prefill_pass transfer latency low high");
@@ -21,7 +21,7 @@ const blocks = (() => {
   units("%", "utilization gap change share mixed_share");
   const COUNTS = ["pruned", "closed_by", "batches_cut_by", "operational_intensity"];
 
-  // Keys whose values are words of the program, not names that somebody gave.
+  // Keys whose values are words of the program, not names that users chose.
   const WORDS = ["status", "limit", "key", "raise", "effect", "kind", "objective_name", "schedule"];
 
   const NAMES = {
@@ -35,7 +35,7 @@ const blocks = (() => {
   const plain = (name) => name.replaceAll("_", " ");
   const isWhole = (value) => value !== null && typeof value === "object";
 
-  /// Degrees multiply to the chips; experts are divided over some of the ranks.
+  /// The degrees, whose product is the number of chips; then the ranks that share the experts.
   function parallelismText(degrees) {
     const {expert, ...others} = degrees || {};
     const list = Object.entries(others).map(([name, degree]) => `${name} ${degree}`);
@@ -70,7 +70,7 @@ const blocks = (() => {
 
   const TEXTS = {parallelism: parallelismText, deployment: deploymentText, best: deploymentText};
 
-  /// A value as text; null where there is none.
+  /// A value as text; null for an absent or empty value.
   function words(value, key, unit = UNITS[key]) {
     if (value === null || value === undefined || value === "") return null;
     if (typeof value === "boolean") return value ? "yes" : "no";
@@ -86,7 +86,7 @@ const blocks = (() => {
     return list.filter((each) => each).join(", ") || null;
   }
 
-  /// All that an object has but lists of objects and `hidden` keys, and zeros.
+  /// The keys and values of an object, without lists of objects, zeros and `hidden` keys.
   function factsOf(object, hidden = []) {
     const isList = (value) => Array.isArray(value) && isWhole(value[0]);
     return facts(
@@ -99,7 +99,7 @@ const blocks = (() => {
   }
 
   /// The head and rows of a table of objects.  Columns are paths of keys, by default all keys;
-  /// unit(row, key) may know more than UNITS does.
+  /// unit(row, key) overrides UNITS unless it returns undefined.
   function numbersOf(list, {columns, unit = () => undefined} = {}) {
     const keys = columns || [...new Set(list.flatMap((each) => Object.keys(each)))];
     const at = (row, path) => path.split(".").reduce((value, key) => (value || {})[key], row);
@@ -123,7 +123,7 @@ const blocks = (() => {
     return table(head, rows, {"data-of": name, ...attributes});
   }
 
-  /// One bar of parts that make a whole; `limit` is what there is room for.
+  /// Draws the parts of a sum as one bar; a `limit` above the sum, as of a memory, adds free room.
   function parts(parent, name, unit, entries, limit) {
     const list = Object.entries(entries).filter(([, value]) => value > 0);
     const total = list.reduce((sum, [, value]) => sum + value, 0);
@@ -164,7 +164,7 @@ const blocks = (() => {
     });
   }
 
-  /// Facts of the report: [label, value], where an empty label goes on with the one before.
+  /// Facts of the report as [label, value]; an empty label continues the fact before it.
   function lines(rows) {
     return element(
       "dl",

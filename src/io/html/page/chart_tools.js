@@ -1,16 +1,16 @@
-// Tools of every chart: it is saved as a picture or as numbers, and keys lead from mark to
-// mark.  A chart is {name, place, instance, drawn, numbers}, drawn being its option of ECharts.
+// Tools of every chart: buttons save it as a picture or as numbers, and arrow keys move from mark
+// to mark.  A chart is {name, place, instance, drawn, numbers}; `drawn` is its option of ECharts.
 "use strict";
 
 const chartTools = (() => {
   const {button, colours, element} = page;
-  const WALKED = 2000; // marks of a series that arrows visit; tables sort and filter the others
+  const WALKED = 2000; // arrow keys skip series with more marks, whose points are in tables
 
   function save(name, end, address) {
     element("a", {href: address, download: `${name}.${end}`}).click();
   }
 
-  /// In twice its size, on the ground of the page.
+  /// Saves the chart as a picture of twice its size, with the background of a card.
   function savePng({place, drawn, name}) {
     const size = {width: place.clientWidth, height: place.clientHeight};
     const copy = echarts.init(element("div"), null, {renderer: "canvas", ...size});
@@ -20,13 +20,13 @@ const chartTools = (() => {
     copy.dispose();
   }
 
-  /// In SI base units, which are in the head; shares have none.
+  /// Saves the numbers in SI base units; the header names the units, except of shares.
   function saveCsv({numbers, name}) {
     const {head, rows} = numbers();
     const plain = (each) => (each && typeof each === "object" ? each.names ?? each.value : each);
     const quoted = (each) => {
       const value = plain(each);
-      // A text that a spreadsheet would run as a formula is marked, as in files of studies.
+      // An apostrophe marks text that a spreadsheet would run as a formula, as in csv_cell().
       const runs = typeof value === "string" && /^[=+\-@\t\r\n＝＋－＠]/.test(value) && isNaN(value);
       const shown = (runs ? "'" : "") + String(value ?? "");
       return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
@@ -46,7 +46,7 @@ const chartTools = (() => {
     return element("div", {class: "saves"}, saveAs("PNG", savePng), saveAs("CSV", saveCsv));
   }
 
-  /// Arrows to the right and left go from mark to mark, Enter is a click.
+  /// The right and left arrow keys move from mark to mark; Enter clicks the mark.
   function followKeys({place, instance}, click) {
     let at = -1;
     const act = (type, mark) => instance.dispatchAction({type, ...mark});

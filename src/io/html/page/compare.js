@@ -1,5 +1,6 @@
-// Several results side by side: figures, what their steps are spent on, and mappings in one
-// hierarchical roofline, each twice at one height: over its FLOP for a byte of memory and of network.
+// Several results side by side: their figures, the parts of their step times, and the hierarchical
+// roofline of mappings.  A mapping is in the roofline twice at the same height: over its FLOP for a
+// byte of memory traffic, and over its FLOP for a byte on the network.
 "use strict";
 
 (() => {
@@ -20,7 +21,7 @@
     section(count(results.length, "result"), tableOf("results", rows, {columns, id: "results"}));
   }
 
-  /// Seconds by name.
+  /// The parts of a step time in seconds, by name.
   function partsOf({time, time_shares: shares, step_time: step}) {
     if (time) return time;
     return Object.fromEntries(Object.entries(shares || {}).map(([name, of]) => [name, of * step]));

@@ -1,7 +1,8 @@
 // Lines and bars over a common axis: of figures of a study, or of results side by side.
 //
-// `spec` is {name, kind, x, xs, y, unit, isLog, isStacked, series, tip, click}: xs are the labels
-// across, and a series is {name, colour, marks}, a mark {x, value, point} with the place of its label.
+// `spec` is {name, kind, x, xs, y, unit, isLog, isStacked, series, tip, click}.  `xs` are the
+// labels of the common axis.  A series is {name, colour, marks}, and a mark is {x, value, point},
+// where `x` is the index of its label.
 "use strict";
 
 function figureChart(parent, spec) {
@@ -24,7 +25,7 @@ function figureChart(parent, spec) {
   };
   const numbers = {isWide: studyWords.isWide(xs.map(Number)), min: "dataMin", max: "dataMax"};
   const places = {name: spec.x, ...(isNumber ? numbers : {labels: xs})};
-  // Bars whose names have no room below them lie.
+  // Bars are horizontal if their labels do not fit below vertical ones.
   const lies = (width) => isBars && xs.length * (10 + 7 * longest) > width - 110;
   chart(parent, {
     name: spec.name,

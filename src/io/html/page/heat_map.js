@@ -1,11 +1,11 @@
-// Heat maps of points: of any two axes of a study, and as a study asks for them.
+// Heat maps of points: over any two axes of a study, and the ones that a study requests.
 "use strict";
 
 const heatMap = (() => {
   const {chart, element, NARROW, note, section, tickDigits} = page;
   const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
 
-  /// For each pair of places the best point of those that agree with the fixed places.
+  /// The best point of each cell of the two axes, among the points with the fixed labels.
   function cellsOf(points, state) {
     const cells = new Map();
     const less = points.better(state.figure) === "less";
@@ -25,8 +25,8 @@ const heatMap = (() => {
     return [...cells.values()];
   }
 
-  /// The drawing of cells {x, y, i, value}: places among the labels of two axes, the second of
-  /// which may be null, a point and its figure.
+  /// The drawing of cells {x, y, i, value}: the indices of their labels on both axes, a point and
+  /// its figure.  `upwards` is null if there is only one axis.
   function drawing(points, figure, across, upwards, cells) {
     const filled = cells.filter((each) => each.value !== null);
     const empty = cells.filter((each) => each.value === null);
@@ -41,7 +41,7 @@ const heatMap = (() => {
     const row = Math.max(6, Math.min(34, 640 / names.length));
     const less = points.better(figure) === "less";
     const [low, high] = [Math.min, Math.max].map((end) => end(...values.map(shade)));
-    // One value alone is the best one.
+    // A single value has the colour of the best one.
     const ends = high > low ? [low, high] : less ? [low, low + 1] : [low - 1, low];
     const strength = (value) =>
       high === low ? 1 : (less ? high - value : value - low) / (high - low);
@@ -51,7 +51,7 @@ const heatMap = (() => {
       const room = (width - left - 24) / across.labels.length;
       const isRoomy = room > 10 + 6.5 * longest && row > 15;
       const ramp = [c["heat-low"], c["heat-middle"], c["heat-high"]];
-      const turn = Number(c["heat-turn"]); // from where on the other colour of text is read better
+      const turn = Number(c["heat-turn"]); // above this strength, labels have the other colour
       return {
         height: 106 + (upwards ? row * names.length : 34),
         top: 44,
@@ -167,7 +167,7 @@ const heatMap = (() => {
       return drawing(points, state.figure, across, upwards, cellsOf(points, state));
     }
 
-    /// Two axes never are the same: the other one takes the place.
+    /// Shows an axis in a direction; if the other direction has it, the two axes are exchanged.
     function pick(which, a) {
       const other = which === "x" ? "y" : "x";
       if (state[other] === a) state[other] = state[which];

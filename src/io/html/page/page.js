@@ -1,9 +1,9 @@
-// Parts that all pages share: text that stays text, numbers with units, tables, charts, the theme.
+// Parts that all pages share: elements, numbers with units, tables, charts, the theme.
 //
-// Names come from configs, so nothing here makes HTML of strings: elements are created and text is
-// put into them, tooltips of charts included.  All charts are drawn by one function from two axes and
-// series of marks, and again when the colours or the width change.  Below each chart is a table with
-// the same numbers, in SI base units as `data-value`.
+// Names come from configs, so no string is parsed as HTML: all text, in tooltips as well, is put
+// into elements.  One function draws each chart from two axes and series of marks, and draws it
+// again when the colours or the width change.  Below most charts is a table with the same numbers,
+// whose `data-value` is in SI base units.
 "use strict";
 
 const page = (() => {
@@ -38,7 +38,7 @@ const page = (() => {
     [1e6, "million"]
   ];
 
-  /// `precision` digits; "70.55 billion".
+  /// A number with `precision` significant digits, such as "70.55 billion".
   function digits(value, precision = 4) {
     if (value === 0) return "0";
     if (value === Infinity) return "∞";
@@ -56,8 +56,8 @@ const page = (() => {
       : String(rounded);
   }
 
-  /// "2.427 ms"; a dash where there is no value.  Units: s, B, FLOP/s, $, W, ...; "%" for shares;
-  /// "" for what is counted.
+  /// A value with its unit, such as "2.427 ms"; a dash for no value.  Units: s, B, FLOP/s, $, W,
+  /// ...; "%" for shares; "" for counts.
   function text(value, unit, precision) {
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
@@ -73,12 +73,12 @@ const page = (() => {
     return digits(value / found[0], precision) + " " + found[1] + shown;
   }
 
-  /// Nothing where there is no value, or 0.
+  /// A value with its unit; null for 0 and for no value.
   function known(value, unit) {
     return value ? text(value, unit) : null;
   }
 
-  /// How many digits tell the ticks of an axis over `values` from each other.
+  /// The number of digits with which the ticks of an axis over `values` differ.
   function tickDigits(values) {
     const low = values.reduce((a, b) => Math.min(a, b), Infinity);
     const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -92,7 +92,7 @@ const page = (() => {
 
   // Tables.
 
-  /// A cell that is a number: what is shown, and the value itself.
+  /// A cell with a number: the value, its unit, and its text.
   function cell(value, unit) {
     return {value, unit, text: text(value, unit)};
   }
@@ -161,7 +161,7 @@ const page = (() => {
     return made;
   }
 
-  /// The first line: a value in large letters, words behind it, and [colour, words] of a badge.
+  /// The first line: a value in large letters, words after it, and [colour, words] of a badge.
   function headline(id, value, shown, words, badge) {
     return element(
       "div",
@@ -198,8 +198,9 @@ const page = (() => {
 
   const NARROW = 500;
 
-  /// An axis of ECharts.  It has `labels`, or numbers in `unit`, or numbers that shown(value, digits)
-  /// turns into texts, so that ticks over `values` differ; other keys are those of ECharts.
+  /// An axis of ECharts: with `labels`, or numbers in `unit`, or numbers that shown(value, digits)
+  /// turns into text.  Numbers have enough digits for ticks over `values` to differ.  Other keys
+  /// are passed to ECharts.
   function axisOf(c, width, {labels, unit, shown, values = [], isWide, most, ...more}, isAcross, room) {
     const precision = tickDigits(values);
     const formatter = (v) => (shown ? shown(v, precision) : text(v, unit, precision));
@@ -221,7 +222,7 @@ const page = (() => {
     };
   }
 
-  /// The names of series in a legend of up to three lines, or one that scrolls.
+  /// A legend with the names of series: up to three lines, or one line that scrolls.
   function legendOf(c, width, series) {
     const listed = series.filter(
       ({name, data, silent, isListed}) => name && data.length && (!silent || isListed)
@@ -249,8 +250,8 @@ const page = (() => {
     };
   }
 
-  /// A series of ECharts.  `colour` is a name of the style, tip(mark) and label(mark) give lines and
-  /// a text; a silent one is a line without marks.
+  /// A series of ECharts.  `colour` is a colour or a name of one; tip(mark) returns the lines of a
+  /// tooltip, label(mark) a text.  A silent series is a line without marks.
   function seriesOf(c, {colour, tip: lines, label, isListed, ...more}) {
     return {
       ...(colour && {color: c[colour] || colour}),
@@ -263,8 +264,8 @@ const page = (() => {
     };
   }
 
-  /// The option of ECharts for {x, y, series} and what else a chart has of it, and the height that
-  /// the legend adds.
+  /// The option of ECharts for two axes, the series and further keys of an option; and the height
+  /// that the legend adds.
   function optionOf(c, width, {x, y, series, top = 0, ...more}) {
     const {legend, lines} = legendOf(c, width, series);
     const longest = Math.max(0, ...(y.labels || []).map((label) => label.length));
@@ -288,7 +289,7 @@ const page = (() => {
     return {option: {...option, ...more, grid: {...option.grid, ...more.grid}}, extra};
   }
 
-  /// How many lines the names of a legend take, about.
+  /// The approximate number of lines that the names of a legend take.
   function legendLines(names, width) {
     let lines = 1;
     let used = 0;
@@ -310,7 +311,7 @@ const page = (() => {
     const {option, extra} = optionOf(c, width, spec);
     chart.place.style.height = height + extra + "px";
     if (chart.instance.getWidth() !== width || chart.instance.getHeight() !== height + extra) {
-      chart.instance.clear(); // or it would draw what it had
+      chart.instance.clear(); // else resize() would draw the old content
       chart.instance.resize({width, height: height + extra});
     }
     chart.drawn = {
@@ -330,9 +331,9 @@ const page = (() => {
     chart.instance.setOption(chart.drawn, {notMerge: true});
   }
 
-  /// Adds a chart to `parent`.  `of(width, colours)` is {height, x, y, series, ...}, `head` and `rows`
-  /// are the table of its numbers, `numbers()` has both where they stand in no table, `click(params)`
-  /// is called for the mark that is clicked.
+  /// Adds a chart to `parent`.  of(width, colours) returns {height, x, y, series, ...}.  `head` and
+  /// `rows` are the table of its numbers; for a chart without a table, numbers() returns both.
+  /// click(params) is called when a mark is clicked.
   function chart(parent, {name, of, head, rows, numbers, click, canvas}) {
     const place = element("div", {
       class: "chart",
@@ -358,7 +359,7 @@ const page = (() => {
     charts.forEach(draw);
   }
 
-  // The theme is that of the system until the reader chooses; paper is always light.
+  // The theme of the system is used until the reader chooses one; prints are always light.
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
@@ -371,7 +372,7 @@ const page = (() => {
   dark.addEventListener("change", () => setTheme());
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
-    if (window.innerWidth === width) return; // a phone hides its address bar
+    if (window.innerWidth === width) return; // as when a phone hides its address bar
     width = window.innerWidth;
     redraw();
   });
@@ -411,7 +412,7 @@ const page = (() => {
     document.getElementById("page").append(element("footer", null, words));
   }
 
-  // Results may have been written or changed by something else.
+  // Data that dfsearch did not write can make a script fail.
   window.addEventListener("error", () => {
     const what = "The page cannot show all of its data: they are not as dfsearch writes them.";
     document.getElementById("page").prepend(element("section", {role: "alert"}, what));

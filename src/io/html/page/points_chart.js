@@ -1,9 +1,10 @@
-// One chart for all points: of a study, of a front of deployments, and of measured runs.
+// A chart of points: of a study, of a front of deployments, or of measured runs.
 "use strict";
 
-/// Draws groups of points over two figures.  `of(state, colours)` is {x, y, groups, before, after}:
-/// axes, lists {name, colour, data} of [x, y, point], and series below and above them.  tip(point)
-/// gives lines.  Returns the function that draws it again.
+/// Draws groups of points over two figures.  of(state, colours) returns {x, y, groups, before,
+/// after}: the axes; groups {name, colour, data} with data of [x, y, point]; and the series to draw
+/// below and above the groups.  tip(point) returns the lines of a tooltip.  pointsChart returns a
+/// function that draws the chart again.
 function pointsChart(parent, {name, height, of, tip, size, controls = [], state = {}, ...more}) {
   const {chart, element, PALETTE} = page;
   let drawn = null;

@@ -1,5 +1,6 @@
 // The page of a table of runs: predicted times against measured ones, errors by group, memory, and
-// the runs that are farthest off.  Runs are columns, the farthest off first.
+// the runs with the greatest errors.  `data.runs` has a list over all runs for each key, and the
+// runs with the greatest errors come first.
 "use strict";
 
 (() => {
@@ -23,7 +24,7 @@
     largest_part: `${part} ${text(share, "%")}`
   }));
 
-  /// Shares but what is counted.
+  /// The units of a table: "%", and none for the `counted` keys.
   function shares(...counted) {
     return {unit: (_, key) => (counted.includes(key) ? "" : "%")};
   }

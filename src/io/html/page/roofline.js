@@ -1,19 +1,19 @@
-// Axes and roofs of charts that show how much of a peak and of bandwidths chips reach.
+// Axes and roofs of roofline charts: FLOP/s of a chip over its FLOP for a byte.
 "use strict";
 
-/// Slope of a roof: the bandwidth that times were computed with, or null where nothing moves.
+/// The slope of a roof: the bandwidth in the times of partitions, or null if none moves bytes.
 function bandwidthOf(partitions, kind) {
   const mover = partitions.find((each) => each[kind + "_bytes"] > 0 && each[kind] > 0);
   return mover ? mover[kind + "_bytes"] / mover[kind] : null;
 }
 
-/// The axes for points at `xs` and `ys`, and the series of roofs {name, peak, bandwidth, isDashed};
-/// without a bandwidth a roof is flat.  `most` is the right edge.
+/// The axes for points at `xs` and `ys`, with their ends `low`, `most`, `bottom` and `top`; and a
+/// series for each roof {name, peak, bandwidth, isDashed}.  A roof without a bandwidth is flat.
 function roofline(xs, ys, roofs) {
   const {text} = page;
   const power = (value, round) => 10 ** round(Math.log10(value));
   const ridges = roofs.filter((of) => of.bandwidth).map((of) => of.peak / of.bandwidth);
-  const low = power(Math.min(...xs, ...ridges) / 3, Math.floor); // numbers of marks have room
+  const low = power(Math.min(...xs, ...ridges) / 3, Math.floor); // with room for labels of marks
   const most = power(1.01 * Math.max(...xs, ...ridges), Math.ceil);
   const bottom = power(Math.min(...ys), Math.floor);
   const top = power(1.3 * Math.max(...roofs.map((of) => of.peak)), Math.ceil);

@@ -1,7 +1,8 @@
 // The page of a run: of a mapping, of a plan of training steps, of an execution of Calculon's
-// model, or of a deployment that serves.  The report gives its words, the result its numbers and charts
-// by their keys (docs/results.md).  Sections are in the order of questions: which answer, is it
-// proved, where does the time go, which memory is full, how was it found, how is it repeated.
+// model, or of a deployment that serves.  The lines of facts come from the report, the numbers and
+// charts from the keys of the result (docs/results.md).  Sections answer in order: what is the
+// answer, is it proved, where does the time go, which memory is full, how was it found, how is it
+// repeated.
 "use strict";
 
 (() => {
@@ -15,7 +16,7 @@
   const isServed = kind === "deployment";
   const partitions = kind === "mapping" && result.step_time !== null ? result.partitions : null;
 
-  // Searches minimise, so of figures that should be great the objective is the reciprocal.
+  // Searches minimise, so the objective is the reciprocal of a figure that is to be maximised.
   const SERVED = {
     throughput: ["tokens/s"],
     throughput_per_chip: ["tokens/s of a chip"],
@@ -32,7 +33,7 @@
   const isGreat = GREAT.includes(result.objective_name);
   const amount = (score) => (score > 0 ? (isGreat ? 1 / score : score) : null);
 
-  // Values of deployments that differ by less are equally good; of a front twice as much.
+  // Greatest gap due to ties of deployments: kMostOfTies in io/report/report_parts.hpp.
   const TIES = isServed ? 2.5e-9 : 0;
 
   function verdict() {
@@ -61,7 +62,7 @@
     return ["warn", `${stopped} before any ${kind} was found`];
   }
 
-  /// Why nothing fits, or the deployment does not.
+  /// The reason why no answer fits, or why the given one does not fit or is ruled out.
   function reason() {
     const broken = ((serving && serving.figures) || {}).infeasible || [];
     if (broken.length) return `It breaks ${broken.map(plain).join(", ")}.`;
@@ -103,7 +104,7 @@
     );
   }
 
-  // Tables, by title: a name, a list of objects, and what tableOf() should know of them.
+  // Tables by title: a name, a list of objects, and options of tableOf().
 
   function tables() {
     const ranked = (each, i) => ({"#": `${i + 1}`, ...each});
@@ -158,7 +159,7 @@
     }
   }
 
-  /// The question, and the chip that budgets make.
+  /// Sections on the machine and workload, and on a chip that is derived from budgets.
   function asked() {
     const {network, ...chips} = machine || {};
     const {requests, models, ...workload} = result.workload;
@@ -199,7 +200,7 @@
     for (const [name, of] of breakdown) parts(iteration, plain(name), "s", of);
   }
 
-  /// Memory by use; where nothing fits, that of the nearest answer.
+  /// Memory by use; if nothing fits, the memory of the nearest answer.
   function capacities() {
     const memory = result.memory || (result.infeasible || {}).memory;
     if (!memory) return;
@@ -240,7 +241,7 @@
         )
       );
     }
-    // On a page of predictions the key is a time.
+    // Renames `measured`, a count here, since UNITS has it as the time of a measured run.
     const {measured, space, ...effort} = search;
     const powers = Object.entries(space || {}).map(([key, value]) => [key, value && `10^${value.toPrecision(4)}`]);
     part.append(

@@ -133,8 +133,9 @@ const runCharts = (() => {
     });
   }
 
-  /// The label of each point.  Of points that all but cover each other the first has the numbers of
-  /// all, up to four.  `at` gives the place of a point, from 0 to 1 across and upwards.
+  /// The label of each point.  If several points nearly coincide, the first one has the numbers of
+  /// up to four of them, and the others have no label.  at(point) returns the position of a point,
+  /// from 0 to 1 across and upwards.
   function jointLabels(list, at) {
     const heads = [];
     for (const point of list) {
@@ -185,7 +186,7 @@ const runCharts = (() => {
               symbolRotate: x === null ? -90 : 0,
               symbolSize: 11,
               itemStyle: {opacity: binding(partition) === kind ? 1 : 0.55},
-              // At the right edge there is no room on both sides of a mark.
+              // A mark at the right edge has room for a label on its left only.
               label: {position: x === null ? "left" : "bottom"}
             })),
             label: (p) => labels[p.dataIndex],
@@ -229,7 +230,7 @@ const runCharts = (() => {
     for (const kind of KINDS.slice(1)) rooflineOf(columns, all, machine, kind);
   }
 
-  /// `list` has [time, nodes, incumbent, bound], null where there is none yet.
+  /// `list` has [time, nodes, incumbent, bound], with null before the first value.
   function history(parent, list, unit, boundName) {
     const values = list
       .flatMap((each) => each.slice(2))

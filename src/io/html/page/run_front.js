@@ -1,4 +1,5 @@
-// The front of deployments: a stair, what nothing reaches, measured ones, and a table below.
+// The front of deployments: its stair, the region that no deployment reaches, measured deployments,
+// and a table below.
 "use strict";
 
 function runFront({serving, limits, status, gap}, isProved) {
@@ -45,7 +46,7 @@ function runFront({serving, limits, status, gap}, isProved) {
   const across = {
     scale: true,
     name: points.name(x),
-    // A limit stays in sight.
+    // The axis extends to the limit.
     min: limits.tpot ? ({min}) => Math.min(min, Math.floor(1 / limits.tpot)) : null
   };
   const upwards = {
@@ -59,7 +60,7 @@ function runFront({serving, limits, status, gap}, isProved) {
     {
       name: "stair",
       silent: true,
-      step: "start", // between two points the faster one is to be had
+      step: "start", // between two points, the faster one is available
       data: list.map((_, i) => at(i)).sort((a, b) => a[0] - b[0]),
       colour: "soft",
       lineStyle: {width: 1.5},
@@ -72,7 +73,7 @@ function runFront({serving, limits, status, gap}, isProved) {
       }
     },
     {
-      name: "excluded", // what no deployment reaches
+      name: "excluded", // the region that no deployment reaches
       silent: true,
       data: serving.excluded.filter(([, value]) => value),
       colour: "soft",

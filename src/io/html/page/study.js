@@ -9,7 +9,7 @@
   const onFront = new Set(front.index);
   const limits = Object.entries(study.limits || {});
 
-  /// A column is floats of 64 bits in base64, or of 32 where there are many; NaN is no value.
+  /// Reads a column: base64 of floats with 64 bits, or 32 if there are many; NaN is no value.
   function unpacked(text) {
     const {buffer} = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const isLong = buffer.byteLength === 8 * columns.index.length;
@@ -21,7 +21,7 @@
     Object.entries(columns.figures).map(([name, text]) => [name, unpacked(text)])
   );
 
-  /// Units of figures that every result has, if the study gives none.
+  /// Units of figures that every result has; units in the study override them.
   const UNITS = {
     step_time: "s",
     "search.time": "s",
@@ -31,7 +31,7 @@
     power_efficiency: "FLOP/s/W"
   };
 
-  /// Which rates the times of a point are of, in words; null where rows do not say.
+  /// The kinds of rates behind the times of a point, in words; a row may have none.
   const RATES = {
     ideal: "ideal (the peaks of the chip)",
     efficiency: "by a given efficiency",
@@ -42,7 +42,7 @@
   const differs = kinds.length > 1;
   const ratesColumn = {name: "rates", sort: (i) => rates(i) || "", shown: (i) => rates(i) || "–"};
 
-  /// The points for all views; they are numbered from 0 as the page has them.
+  /// The points for all views, numbered from 0 in the order of the data.
   const points = {
     every: columns.index.map((_, i) => i),
     axes: study.axes,
@@ -139,7 +139,7 @@
       const found = known.reduce((best, i) =>
         sign * points.value(figure, i) < sign * points.value(figure, best) ? i : best
       );
-      const address = {href: "#point=" + points.index(found)}; // which showLinked follows
+      const address = {href: "#point=" + points.index(found)}; // for showLinked()
       const value = points.text(figure, points.value(figure, found));
       return [[`${sign > 0 ? "least" : "most"} ${points.name(figure)}`, element("a", address, value)]];
     });

@@ -5,8 +5,8 @@ const studyCharts = (() => {
   const {note, PALETTE, section} = page;
   const {figureAxis, figureChoices, numbersOf, pointTip} = studyWords;
 
-  /// The members of [x, y, point] within the limits that no other one equals in both and betters
-  /// in one; for the study's two objectives its own front.
+  /// The front of a list of [x, y, point]: points within the limits that no other such point
+  /// dominates.  For the two objectives of the study it is the front of the study.
   function frontOf(all, points, {x, y}) {
     const {objective} = points;
     if (objective.length === 2 && objective.includes(x) && objective.includes(y))
@@ -61,7 +61,7 @@ const studyCharts = (() => {
             name: "front",
             silent: true,
             data: [...front].sort((a, b) => a[0] - b[0] || b[1] - a[1]),
-            // Points that the front betters lie on the worse side of the line.
+            // Dominated points lie on the worse side of the line.
             step: points.better(x) === "less" ? "end" : "start",
             colour: "eighth",
             lineStyle: {width: 1.5},
@@ -89,7 +89,7 @@ const studyCharts = (() => {
       height: 400,
       of,
       tip,
-      size: points.every.length > 2000 ? 3 : 7, // large ones are squares, drawn fast
+      size: points.every.length > 2000 ? 3 : 7, // marks of large series are squares, drawn fast
       state,
       controls: [
         ["across", "x", figureChoices(points)],

@@ -1,6 +1,6 @@
-// The charts that a study asks for: figures of its points over some of its axes, as lines, bars or
-// a heat map.  Where several points have one place the best of them stands there, by the figure, or
-// of several figures by the objective.
+// The charts that a study requests: figures of its points over some of its axes, as lines, bars or
+// a heat map.  If several points have the same labels on these axes, the chart shows the best one:
+// by its figure, or, in a chart of several figures, by the objective.
 "use strict";
 
 const studyFigures = (() => {
@@ -31,8 +31,8 @@ const studyFigures = (() => {
     };
   }
 
-  /// The labels of points on some axes, in the order of these or of `only`, and the place of each
-  /// among them.
+  /// The joined labels of points on the axes `names`, and a function from a point to the index of
+  /// its label.  Labels have the order of their axes, or of `only` for axes that it restricts.
   function places(points, names, only, list) {
     const labels = names.map((name) => only[name] || axisOf(points, name).labels);
     const labelOf = (name, i) => points.label(points.axes.indexOf(axisOf(points, name)), i);

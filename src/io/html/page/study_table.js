@@ -17,8 +17,8 @@ function studyTable(points, show) {
     shown: (i) => points.status(i) + (points.isFront(i) ? ", front" : "")
   };
 
-  /// name, value to sort by, shown text, and whether it is a number.  The objective comes first, so
-  /// that a phone shows it.
+  /// Each column has a name, the value to sort by, the shown text, and whether it is a number.  The
+  /// objective follows the index, so that a phone shows it.
   const columns = [
     {name: "#", sort: points.index, shown: (i) => String(points.index(i)), number: true},
     ...objective.map(figureColumn),
@@ -42,7 +42,7 @@ function studyTable(points, show) {
       .toLowerCase()
   );
 
-  /// Points in order; those without a value come last either way.
+  /// The filtered points in order; points without a value come last in either direction.
   function ordered() {
     const {sort} = columns[state.column];
     const direction = state.ascending ? 1 : -1;
