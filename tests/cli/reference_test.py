@@ -170,7 +170,7 @@ class ReferenceTest(CliTest):
                     if workload["kind"] in ("hpl", "fft"):  # a matrix beyond all SRAM
                         word = number(workload["word"])
                         passes = twin.passes_of_memory(kernel, SRAM, word)
-                        moved = 2 * passes * kernel.m * kernel.n * word
+                        moved = 2 * passes * kernel.m ** 2 * word  # of a square matrix
                         kernel = kernel._replace(sharded_memory=moved)
                     if is_by_rule and not kernel.systolic:
                         found = found._replace(inputs=kernel.inputs)
