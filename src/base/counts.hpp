@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic of counts: as factors in equations, sums and products that saturate, divisors.
+// Arithmetic of counts: conversion to double, sums and products that saturate, divisors.
 
 #include <cstdint>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace dfsearch {
 
-/// Exact up to 2^53, which no count of a config reaches.
+/// A count as a factor of an equation.  Exact up to 2^53, which no count of a config reaches.
 [[nodiscard]] constexpr double number(std::int64_t count) noexcept {
   return static_cast<double>(count);
 }
@@ -18,7 +18,7 @@ constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
   return a > greatest - b ? greatest : a + b;
 }
 
-/// a * b, likewise.
+/// a * b, or the greatest integer if that is more.  Neither is negative.
 constexpr std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()

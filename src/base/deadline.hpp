@@ -25,18 +25,19 @@ class Deadline {
  public:
   using WallClock = std::chrono::steady_clock;
 
-  /// Never passes.
+  /// A deadline that never passes.
   Deadline() = default;
-  /// Passes `time` after this moment; if that is infinite, only the flag ends the work.
+  /// A deadline that passes `time` after this moment; if `time` is infinite, only the flag ends the
+  /// work.
   explicit Deadline(Seconds time, const std::atomic<bool>* stop = nullptr);
 
-  /// A deadline with the same flag that ends at this one or `time` after this moment, whichever is
-  /// earlier.
+  /// A deadline with the same flag, which passes `time` after this moment or when this deadline
+  /// passes, whichever is earlier.
   [[nodiscard]] Deadline within(Seconds time) const;
 
   /// Whether the flag is raised.
   [[nodiscard]] bool is_stopped() const {
-    // Relaxed: nothing else is published with the flag.
+    // Relaxed order suffices: no other data is published with the flag.
     return stop_ != nullptr && stop_->load(std::memory_order_relaxed);
   }
   /// Whether the time is over.  Reads the clock, some 30 ns, if there is an end.

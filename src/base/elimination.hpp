@@ -8,9 +8,9 @@
 // tables stay tiny.  Where a table would be large, one variable is tried value by value instead,
 // which is slower and equally exact.
 //
-// The cells of the tables define the best (base/sum_front.cpp: all sums that no other sum
-// dominates).  It may be any choice among sums that does not change if a constant is added to all
-// of them.
+// The cells of the tables define the best of several sums (in base/sum_front.cpp, all sums that no
+// other sum dominates).  Any choice among sums is allowed that stays the same if a constant is
+// added to all of them.
 //
 // Ties: the result is the first of all equal sums, variable by variable.  A cell therefore carries
 // the first of the best choices of all variables eliminated into it.  Choices made in different
@@ -58,7 +58,7 @@ struct Table {
   std::vector<Cell> cells;
 };
 
-/// A cell that is added to others, and the places of its choices in the sum.
+/// A cell that is added to other cells, and the places of its choices in the sum.
 template <class Cell>
 struct Summand {
   const Cell* cell;
@@ -70,8 +70,8 @@ inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// A `Cell` has
 ///   offer(summands, width, own, value, effort): adds the summands up, with choices for `width`
-///     variables, the one in the place `own` with this value, and keeps the best of this and
-///     earlier offers;
+///     variables, of which the variable in the place `own` has this value, and keeps the best of
+///     this and earlier offers;
 ///   take(other, variable, value): offers another cell, where `variable` had this value;
 ///   bytes(width): its memory.
 /// A cell without offers is empty.  Throws Stopped.  One thread.
@@ -272,7 +272,7 @@ class Elimination {
   std::vector<std::size_t> sizes_;
   std::vector<Term> terms_;            // a term that was merged into another has no cells
   Variables open_;                     // not eliminated yet
-  std::vector<Variables> neighbours_;  // of open variables: those that share a term with each
+  std::vector<Variables> neighbours_;  // of each open variable: the variables that share a term
   std::vector<Variables> terms_of_;    // terms that mention each variable, ascending
   Effort* effort_;
 };

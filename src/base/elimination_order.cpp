@@ -24,8 +24,9 @@ constexpr double kMostBytes = 2.5e8;
 constexpr double kBytesOfValue = 24.0;
 // An effort below a millisecond or two does not justify another order.
 constexpr double kShortEffort = 1e6;
-// Weight of ties.  In the order from the last variable to the first, eliminated variables come
-// after all remaining ones, so one comparison decides a tie instead of many.
+// The order from the last variable to the first may take this many times the effort, since its ties
+// are cheap: eliminated variables come after all remaining variables, so that one comparison
+// decides a tie instead of many.
 constexpr double kWorthOfTies = 4.0;
 // Steps of the search for the order between two checks of the clock: some milliseconds.
 constexpr std::int64_t kStepsBetweenChecks = 100'000;
@@ -177,7 +178,7 @@ class OrderFinder {
   std::vector<Variables> tables_;  // variables of each
   std::vector<bool> is_merged_;    // into another table
   std::vector<Variables> neighbours_;
-  std::vector<std::vector<std::size_t>> tables_of_;  // by variable, ascending, merged ones included
+  std::vector<std::vector<std::size_t>> tables_of_;  // by variable, ascending, with merged tables
   std::vector<bool> is_open_;                        // mentioned by a term and not eliminated yet
   std::priority_queue<std::pair<std::size_t, std::size_t>,
                       std::vector<std::pair<std::size_t, std::size_t>>, std::greater<>>

@@ -14,21 +14,21 @@ namespace dfsearch {
 struct EliminationOrder {
   struct Step {
     std::size_t variable = 0;
-    /// Whether its values are tried one after the other, with all later steps for each, since a
-    /// table would be too large otherwise.
+    /// Whether the values of the variable are tried one after the other, each with all later steps,
+    /// since a table would be too large otherwise.
     bool is_tried = false;
     std::vector<std::size_t> neighbours;  ///< the variables of the result, ascending
-    std::vector<std::size_t> merged;      ///< the tables that mention it, ascending
+    std::vector<std::size_t> merged;      ///< the tables that mention the variable, ascending
   };
-  std::vector<Step> steps;  ///< of all variables that terms mention
+  std::vector<Step> steps;  ///< one for each variable that terms mention
   /// Number of additions and copies; infinite, with incomplete steps, if effort or memory exceed
   /// their limits.
   double effort = 0.0;
 };
 
-/// The better of two orders: the smallest table first or, if that takes long, from the last
-/// variable to the first, which sweeps layered graphs.  `terms` are the variables of each term,
-/// ascending.  Takes time in proportion to the size of the graph times the dimensions of a table.
+/// The better of two orders: the smallest table first or, if this order takes long, from the last
+/// variable to the first, which sweeps layered graphs.  `terms` has the ascending variables of each
+/// term.  Takes time in proportion to the size of the graph times the dimensions of a table.
 /// Throws Stopped.
 EliminationOrder find_elimination_order(const std::vector<std::size_t>& sizes,
                                         const std::vector<std::vector<std::size_t>>& terms,

@@ -3,7 +3,7 @@
 //
 // InputError: the input is wrong; every message contains the place and the expectation.
 // InternalError: dfsearch contradicts itself.  A mapping that does not fit and a search that was
-// stopped are values, no errors.
+// stopped are not errors, but values.
 
 #include <stdexcept>
 #include <string>

@@ -5,12 +5,12 @@
 // eliminated earlier follow from it, table by table.
 //
 // Ties: the result is the first of all equal sums, variable by variable.  So two values with equal
-// sums are compared by the values that they imply for all variables eliminated into the tables.  By
-// induction that gives the first of the best: choices made in different tables are independent, and
-// the first of a combination of independent choices is the combination of their firsts, whatever
-// their places in the list.  So one pass suffices, in any order of elimination.  All pairs of
-// entries of a small table are compared in advance, since ties are common; entries of large tables
-// are compared on demand.
+// sums are compared by the values that they imply for all variables eliminated into the tables.
+// This returns the first of all best choices, by induction: choices in different tables are
+// independent, and the first of a combination of independent choices is the combination of their
+// firsts, in any order of the list.  So one pass suffices, in any order of elimination.  All pairs
+// of entries of a small table are compared in advance, since ties are common; entries of large
+// tables are compared on demand.
 //
 // The values need only + and <, so tuples in lexicographic order serve as well as numbers.
 //
@@ -202,7 +202,8 @@ class LeastSum {
     }
   }
 
-  /// Whether `value` implies an earlier choice than `lesser`, in the row that `values_` has.
+  /// Whether `value` implies an earlier choice than `lesser`, in the row whose neighbours have the
+  /// values in `values_`.
   bool precedes(std::size_t s, std::size_t value, std::size_t lesser) {
     values_[0][steps_[s].variable] = static_cast<std::uint8_t>(lesser);
     values_[1][steps_[s].variable] = static_cast<std::uint8_t>(value);

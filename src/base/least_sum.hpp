@@ -26,10 +26,10 @@ struct SumTermOf {
 using SumTerm = SumTermOf<double>;
 using LexicographicSumTerm = SumTermOf<LexicographicSum>;
 
-/// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms least, ties broken by
-/// the lesser value variable by variable.  Terms mention only variables of more than one value; the
-/// others have value 0.  Nothing if it would take more than `most_steps` elementary steps.  Throws
-/// Stopped.
+/// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms least; ties go to the
+/// lesser value, variable by variable.  Terms mention only variables of more than one value; other
+/// variables have value 0.  Nothing if it would take more than `most_steps` elementary steps.
+/// Throws Stopped.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
                                                    double most_steps,
@@ -51,12 +51,12 @@ struct FrontSum {
   std::vector<std::uint8_t> values;
 };
 
-/// The sums that no other dominates in the first two numbers: no other is at most as large in both
-/// and less in one.  Each pair appears once, with the least third number, and ties go to the first
-/// variable by variable; ascending in the first number, so descending in the second.  A combination
-/// that is not allowed is infinite in either of the two; if none is allowed the result is empty.
-/// Sums of the numbers have to be exact, as sums of whole numbers below 2^53 are.  All else is as
-/// above.
+/// The sums that no other sum dominates in the first two numbers: no other is at most as large in
+/// both and less in one.  Each pair of numbers appears once, with the least third number; further
+/// ties go to the first choice, variable by variable.  Sums ascend in the first number and so
+/// descend in the second.  A combination that is not allowed is infinite in one of the two; if none
+/// is allowed, the result is empty.  Sums of the numbers must be exact, as sums of whole numbers
+/// below 2^53 are.  Variables, steps and Stopped are as in least_sum.
 std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& sizes,
                                                const std::vector<LexicographicSumTerm>& terms,
                                                double most_steps, const Deadline& deadline = {});

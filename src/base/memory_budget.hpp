@@ -9,17 +9,17 @@
 
 namespace dfsearch {
 
-/// Counts data without a bound on their size: open nodes, transposition tables, tables.  It counts
-/// roughly the bytes requested from the allocator, not pages: the process takes some more.  It
-/// refuses nothing; a caller that is about to grow checks whether memory is tight and then uses
-/// less.  It must outlive all its charges.  Any thread.
+/// Counts the bytes of data without a bound on their size: open nodes, transposition tables, and
+/// others.  It counts roughly the bytes requested from the allocator, not pages, so the process
+/// takes some more.  It refuses nothing; a caller that is about to grow checks whether memory is
+/// tight and then uses less.  It must outlive all its charges.  Any thread may use it.
 class MemoryBudget {
  public:
   explicit MemoryBudget(Bytes limit = Bytes::infinity()) : limit_(limit) {}
 
   void add(std::size_t bytes) {
-    // Relaxed throughout: nothing is published with these numbers, and a late one only
-    // makes the search careful a little later.
+    // Relaxed throughout: no data is published with these numbers, and a number that
+    // arrives late only makes the search careful a little later.
     const std::size_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     std::size_t most = most_.load(std::memory_order_relaxed);
     while (used > most && !most_.compare_exchange_weak(most, used, std::memory_order_relaxed)) {
@@ -53,7 +53,7 @@ class MemoryBudget {
 class MemoryCharge {
  public:
   MemoryCharge() = default;
-  /// `budget`: null for none.
+  /// `budget` is null if no budget counts the bytes.
   MemoryCharge(MemoryBudget* budget, std::size_t bytes) : budget_(budget), bytes_(bytes) {
     if (budget_ != nullptr) budget_->add(bytes_);
   }

@@ -22,7 +22,7 @@
 
 namespace dfsearch {
 
-/// Makes the writes of this thread visible to threads that take `place` over.
+/// Makes the writes of this thread visible to threads that call take_over(place).
 inline void hand_over([[maybe_unused]] void* place) {
 #ifdef __SANITIZE_THREAD__
   __tsan_release(place);

@@ -1,9 +1,9 @@
 // Bucket elimination (base/elimination.hpp) whose cells hold all sums that no other sum precludes.
 //
-// A sum precludes another if it is at most that in both criteria and less in one, or equal in both
-// and less in the number that decides ties, or equal in all and of an earlier choice.  Adding a
-// number to both leaves the comparisons unchanged (sums are exact).  So if a table has a sum that
-// precludes another one, every total with the other one is precluded by a total with the first.
+// A sum precludes another sum if it is no greater in both criteria and less in one, or equal in
+// both and less in the number that decides ties, or equal in all three and of an earlier choice.
+// Adding a number to both leaves the comparisons unchanged (sums are exact).  So if a table has
+// sums A and B, and A precludes B, then every total with B is precluded by a total with A.
 //
 // Tested against brute force: tests/base/least_sum_test.cpp.
 
@@ -40,7 +40,7 @@ bool is_allowed(const LexicographicSum& sum) {
          sum[1] < std::numeric_limits<double>::infinity();
 }
 
-/// All sums that no other precludes, ascending.
+/// All sums that no other sum precludes, ascending.
 struct FrontCell {
   std::vector<FrontSum> points;
 
@@ -94,8 +94,8 @@ struct FrontCell {
     for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = point.values[i];
   }
 
-  /// Keeps the sums that no other precludes.  As sums ascend, these are the ones whose second
-  /// number is less than in all sums before.
+  /// Keeps the sums that no other sum precludes.  As sums ascend, these are the sums whose second
+  /// number is less than the second numbers of all sums before.
   void thin() {
     std::size_t left = 0;
     for (FrontSum& point : points) {
@@ -124,7 +124,7 @@ struct FrontCell {
     return all;
   }
 
-  /// The sums of points of both cells that no other such sum precludes.
+  /// The sums of a point of each of the two cells that no other such sum precludes.
   [[nodiscard]] FrontCell plus(const Summand<FrontCell>& summand) const {
     struct Pair {
       LexicographicSum sum;

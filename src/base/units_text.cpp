@@ -51,7 +51,7 @@ constexpr std::array kSmallPrefixes = {Prefix{"", {}},
                                        Prefix{"f", {.decimal = -15}},
                                        Prefix{"a", {.decimal = -18}}};
 
-/// The prefixes that a unit may have in front; Binary includes the large decimal ones.
+/// The prefixes that a unit may have in front; Binary includes the large decimal prefixes.
 enum class Prefixes { None, Large, Binary, Small, SmallAndLarge };
 
 std::optional<Scale> scale_of(Prefixes allowed, std::string_view name) {

@@ -1,6 +1,6 @@
 #pragma once
-// The version of dfsearch in results and --version.  tools/cli/options.cpp does not compile if it
-// differs from the version of the project in CMakeLists.txt.
+// The version of dfsearch in results and --version.  tools/cli/options.cpp does not compile if this
+// version differs from the version of the project in CMakeLists.txt.
 
 namespace dfsearch {
 

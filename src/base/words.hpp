@@ -3,7 +3,7 @@
 //
 //   constexpr auto words(Mode) { return named<Mode>("systolic", "simd"); }
 //
-// with the names of its first values in their order, or pairs of names and values in any order.
+// It has the names of the first values in their order, or pairs of name and value in any order.
 
 #include <array>
 #include <concepts>

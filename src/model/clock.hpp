@@ -24,7 +24,7 @@ using Ticks = std::int64_t;
 /// Stands for "never": larger than any sum of durations, far from overflow.
 inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max() / 4;
 
-/// a + b, but never past kNever; neither is negative nor past it.
+/// a + b, but at most kNever; a and b are from 0 to kNever.
 constexpr Ticks capped_sum(Ticks a, Ticks b) {
   DFSEARCH_ASSERT(0 <= a && a <= kNever && 0 <= b && b <= kNever);
   return std::min(kNever, a + b);
@@ -33,8 +33,8 @@ constexpr Ticks capped_sum(Ticks a, Ticks b) {
 class Clock {
  public:
   Clock() = default;
-  /// A clock for durations that add up to about `reference`, which is > 0; it can represent up to
-  /// 2^10 times as much.  Ticks longer by 2^coarser represent more.
+  /// A clock for durations that add up to about `reference`, which is > 0; it represents durations
+  /// up to about 2^10 times `reference`, and 2^coarser times as long with ticks of 2^coarser.
   /// docs/model.md (51)
   explicit Clock(Seconds reference, int coarser = 0)
       : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {

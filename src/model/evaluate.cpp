@@ -1,10 +1,10 @@
 // The plain model.
 //
-// Reads like docs/model.md, section by section: rules of the mapping (model/mapping_rules.hpp),
-// capacity and cost of every partition (model/evaluate/partition_cost.hpp), memory, and time of the
-// step.  Every sum runs over the members of its partition anew; nothing is kept from one partition
-// to the next.  The search (engine/fusion/fusion_tree.hpp) does the same incrementally, and this
-// file judges it.
+// This file follows docs/model.md section by section: rules of the mapping
+// (model/mapping_rules.hpp), capacity and cost of every partition
+// (model/evaluate/partition_cost.hpp), memory, and time of the step.  Every sum runs over the
+// members of its partition anew; nothing is kept from one partition to the next.  The search
+// (engine/fusion/fusion_tree.hpp) computes the same costs incrementally, and this file checks them.
 
 #include "model/evaluate.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 using Partitions = std::vector<PartitionMembers>;
 
-/// The most bytes alive in any partition that holds kernels: between two of them nothing begins.  A
+/// The most bytes alive in any partition with kernels; no tensor begins in an empty partition.  A
 /// tensor is alive from the partition of its producer to the partition of its consumer.
 /// docs/model.md (43)
 Bytes stored_activations(const DataflowGraph& graph, const LayerCosts& costs,
@@ -48,9 +48,9 @@ Bytes stored_activations(const DataflowGraph& graph, const LayerCosts& costs,
   return *std::max_element(alive.begin(), alive.end());
 }
 
-/// FLOP of one chip, layer and sample for each byte that it moves, of each partition and of all.
-/// A chip's share of the FLOP is the same for every kernel.  Bytes over the network are the time
-/// of its collectives times the bandwidth of the innermost dimension.
+/// Adds the FLOP for each byte that a chip moves, for each partition and for the whole layer.  A
+/// chip's share of the FLOP is the same for every kernel.  Bytes over the network are the time of
+/// its collectives times the bandwidth of the innermost dimension with members.
 /// docs/model.md (49)
 void add_intensities(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
                      Cost& cost) {
@@ -104,7 +104,8 @@ void set_times(const Problem& problem, const Mapping& mapping, const ChargedTime
 }
 
 /// Sets the times of a mapping whose stages divide the graph: the slowest stage works on all
-/// samples, and the rest is its waiting.  Its messages count where its partitions do not hide them.
+/// samples, and waits for the rest of the step.  Its messages count if its partitions do not hide
+/// them.
 void set_times(const Problem& problem, const Mapping& mapping, const StageCosts& stages,
                const std::vector<PartitionEvaluator::Result>& partitions, Cost& cost) {
   const StagedStep step = staged_step(problem, mapping.network);
@@ -160,14 +161,14 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   }
 }
 
-/// Adds the energy of a step: of all that kernels compute, with copies and padding, and of the
-/// bytes of all chips as intensities count them.
+/// Adds the energy of a step: the energy of all that kernels compute, with copies and padding, and
+/// of the bytes of all chips, counted as for intensities.
 // docs/energy.md (5)
 void add_energy(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
                 Cost& cost) {
   const EnergyRates& rates = problem.system.energy;
   if (!rates.stated()) return;
-  // Layers and samples of a chip, which has the kernels of one stage where these divide the graph.
+  // Layers times samples of a chip.  If stages divide the graph, a chip has kernels of one stage.
   const double stages =
       problem.divides_graph() ? number(degree_of(mapping.network, Strategy::Pipeline)) : 1.0;
   const double runs = number(cost.layers_per_stage) * number(problem.workload.global_batch) /
@@ -265,8 +266,8 @@ std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& m
   check_form(problem, mapping);
   if (auto wrong = broken_rule(problem, mapping)) return *wrong;
   const Partitions partitions = members_of_partitions(problem.workload.graph, mapping.partition);
-  // Cores that a mapping gives may be far too few for the clock of the search.  Coarser in small
-  // steps: times past the end still have 2^47 ticks.
+  // A mapping may give so few cores that times are too long for the clock of the search.  Ticks
+  // then get coarser in small steps, so that such times still have 2^47 ticks.
   for (int coarser = 0;; coarser += 14) {
     auto result = cost_of(problem, mapping, partitions, coarser);
     const Cost* cost = std::get_if<Cost>(&result);

@@ -2,10 +2,10 @@
 // The cost of a mapping, or the reason why it does not fit: the model without optimisations.
 //
 // evaluate adds up a complete mapping from the problem anew: no bound, no table and no partial sum
-// of the search takes part.  Every result of a search is costed again by it.  Both get the costs of
-// single kernels and tensors from LayerCosts (model/layer/layer_costs.hpp), whose errors this check
-// does not find; the model that is written once more and shares no code with it does:
-// tests/support/plain_model.hpp.
+// of the search takes part.  Every result of a search is evaluated again in this way.  Search and
+// evaluate get the costs of single kernels and tensors from LayerCosts
+// (model/layer/layer_costs.hpp), whose errors this check does not find.  A second model that shares
+// no code with LayerCosts finds them: tests/support/plain_model.hpp.
 
 #include <cstdint>
 #include <optional>
@@ -58,15 +58,15 @@ constexpr auto words(Bottleneck) {
 
 struct PartitionCost {
   std::vector<KernelId> kernels;
-  Seconds compute{};  ///< for one layer and one sample, as the rest; with the levels of the chip
+  Seconds compute{};  ///< for one layer and one sample, as all times; with on-chip levels
   Seconds memory{};
   Seconds waiting{};  ///< latency in `memory`
   Seconds network{};
   Seconds time{};
   Bottleneck bound_by = Bottleneck::Compute;
   Bytes sram{};
-  double pieces = 1.0;  ///< into which the weight of a lone kernel is cut so that it fits
-  /// For each of its kernels where cycles are counted, nothing for kernels in SIMD mode; otherwise
+  double pieces = 1.0;  ///< pieces of the weight of a lone kernel, cut so that it fits
+  /// If cycles are counted, the dataflow of each kernel, or nothing for kernels in SIMD mode; else
   /// empty.
   std::vector<std::optional<Dataflow>> dataflows;
   Bytes register_bytes{};  ///< between arrays and registers by these dataflows
@@ -78,11 +78,11 @@ struct PartitionCost {
 /// The cost of a stage for one sample, where stages divide the graph.
 struct StageCost {
   std::vector<KernelId> kernels;
-  Seconds work{};       ///< of its partitions, one after the other
-  Seconds transfer{};   ///< to its neighbours
-  Seconds time{};       ///< of both
+  Seconds work{};       ///< time of its partitions, one after the other
+  Seconds transfer{};   ///< time of messages to its neighbours
+  Seconds time{};       ///< time of work and transfer
   Bytes weights{};      ///< in memory, per chip
-  Bytes activations{};  ///< alive there at once, or kept for the backward pass, per chip
+  Bytes activations{};  ///< alive in memory at once, or kept for the backward pass
 };
 
 /// The figures that a user of a served model sees.
@@ -95,19 +95,19 @@ struct Cost {
   Score objective{};      ///< the step time, or another quantity that the problem minimises
   Ticks layer_ticks = 0;  ///< sum over partitions, exact; a search minimises it
   Clock clock;
-  Seconds layer_time{};         ///< the same in seconds
+  Seconds layer_time{};         ///< `layer_ticks` in seconds
   Seconds pipeline_transfer{};  ///< point to point between stages, once a step
   double bubble_factor = 1.0;
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
   TimeShares shares;                      ///< of the step time
-  std::vector<PartitionCost> partitions;  ///< in order; empty ones are left out
-  std::vector<StageCost> stages;          ///< in order; empty unless they divide the graph
+  std::vector<PartitionCost> partitions;  ///< in order; empty partitions are left out
+  std::vector<StageCost> stages;          ///< in order; empty unless stages divide the graph
   std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
-  Bytes weights{};       ///< in memory, per chip; of the stage that needs most memory
-  Bytes activations{};   ///< most that is alive in memory at once, per chip; likewise
+  Bytes weights{};       ///< in memory, per chip, on the stage that needs most memory
+  Bytes activations{};   ///< the most alive in memory at once, per chip, on that stage
   Bytes stored{};        ///< share of the bytes that all chips hold together, per chip
-  bool spilled = false;  ///< the first tier of memory does not hold it all
+  bool spilled = false;  ///< the first tier of memory does not hold all of these bytes
   Flops flops{};         ///< of a whole step
   double utilization = 0.0;
   Dollars price{};

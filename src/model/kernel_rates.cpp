@@ -27,8 +27,8 @@ FlopsPerSecond peak_of_arrays(const Machine& machine) {
   return stated ? stated->rate : machine.accelerator.peak();
 }
 
-/// A butterfly of radix 2 takes ten real operations for two points, 5 log2 n a point of a
-/// transform of n points.
+/// A butterfly of radix 2 takes ten real operations for two points, so a transform of n points
+/// takes 5 log2 n operations for each point.
 // docs/model.md (66)
 void set_butterflies(Kernel& kernel) {
   const double multiply_adds = 2.5 * std::log2(number(std::max<std::int64_t>(2, kernel.m)));
@@ -43,7 +43,7 @@ void set_rate(const Problem& problem, const StatedPeak& peak, Kernel& kernel) {
   if (is_fft(problem)) set_butterflies(kernel);
   kernel.cycle_scale = kernel.slowness;
   if (kernel.mode == Mode::Simd) {
-    // A lane does one element a cycle where an array has multiply-adds in all its stages.
+    // A lane computes one element in a cycle, while an array has a multiply-add in each stage.
     kernel.cycle_scale = chip.peak() / (2.0 * number(chip.stages)) / peak.rate;
   }
 }

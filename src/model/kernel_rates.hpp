@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// The format in which the kernel computes: its own, the one of the execution, or the one of the
-/// words.
+/// The format in which the kernel computes: its own format, or else the format of the execution, or
+/// else the format that follows from the words.
 Math math_of(const Problem& problem, const Kernel& kernel);
 
 /// The stated peak at which the kernel runs; nothing if the chip states none for its format.
@@ -24,7 +24,7 @@ std::optional<KernelId> set_kernel_rates(Problem& problem);
 /// Sets the bytes of HPL and FFT between memory and the chip, which must have its SRAM.
 void set_out_of_core_traffic(Problem& problem);
 
-/// Sets whether arrays take time to load what stays in them.
+/// Sets whether loading the operand that stays in the arrays takes time.
 void set_array_loads(Problem& problem);
 
 /// The FLOP/s of a chip at the peaks of the formats in which the products of the workload run.

@@ -1,6 +1,6 @@
 #pragma once
-// A mapping: every decision taken.  The answer of a search, the input of evaluate, and the content
-// of `--mapping` files.
+// A mapping has every decision taken.  It is the answer of a search, the input of evaluate, and the
+// content of `--mapping` files.
 
 #include <compare>
 #include <cstdint>

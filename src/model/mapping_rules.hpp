@@ -12,12 +12,12 @@
 
 namespace dfsearch {
 
-/// The partitions that the phases may have by their index alone.
+/// The indices of partitions that each phase may have.
 ///
-/// Only `phases: halves` of a graph with backward kernels restricts them: forward kernels are in
-/// the first half of the partitions, backward ones in the second, and an odd number of them has a
-/// middle one that both may have.  Without halves either phase may have all, and any other rule
-/// between them is one of kernels, not of indices.
+/// Only `phases: halves` of a graph with backward kernels restricts indices: forward kernels are in
+/// the first half of the partitions, backward kernels in the second half, and the middle one of an
+/// odd number of partitions may have both.  Otherwise each phase may have all partitions, and rules
+/// between phases are about kernels, not about indices.
 struct PhaseRanges {
   std::int64_t last_forward = 0;    ///< greatest index of a forward kernel
   std::int64_t first_backward = 0;  ///< least index of a backward kernel
@@ -26,8 +26,8 @@ struct PhaseRanges {
   [[nodiscard]] bool overlap() const { return first_backward <= last_forward; }
 };
 
-/// Whether the phases have halves of the partitions.  (The style kernel_by_kernel never calls it,
-/// since all partitions are given.)
+/// Whether each phase has its half of the partitions.  (Code for the style kernel_by_kernel does
+/// not call it, since all partitions are given.)
 bool has_halves(const Problem& problem);
 
 PhaseRanges phase_ranges(const Problem& problem, std::int64_t partitions);
@@ -40,7 +40,7 @@ void check_form(const Problem& problem, const Mapping& mapping);
 /// check_form.
 std::optional<Infeasible> broken_rule(const Problem& problem, const Mapping& mapping);
 
-/// A rule that is broken, in counts or indices.
+/// The report of a broken rule, in counts or indices.
 Infeasible violation(Resource resource, std::int64_t needed, std::int64_t available,
                      std::string where);
 

@@ -20,7 +20,7 @@ struct ObjectiveRow {
   const char* name;
   /// A score with its unit: "78.99 s", "1.403 G$ s", "40.39 MJ".
   std::string (*text)(double score);
-  /// The factor of the step time; bounds hold as it depends on the network alone.  Null: 1.
+  /// The factor on the step time.  It depends on the network alone, so bounds hold.  Null: 1.
   double (*weight)(const Problem& problem,
                    const std::vector<Mapping::Dimension>& network) = nullptr;
   /// The section of configs that the weight needs, and the unit of its values.  Null: none.

@@ -45,14 +45,14 @@ struct Execution {
   std::optional<double> compute_utilization;
   std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
   bool levels = false;       ///< traffic through the levels of the chip takes time as well
-  std::optional<Math> math;  ///< the format of kernels without one; default: by the word
+  std::optional<Math> math;  ///< format of kernels that state none; default: from the word size
   MathLibrary library = MathLibrary::Torch;  ///< decides the format of words of four bytes
 };
 
 enum class SplitPhases : std::uint8_t {
   Separate,  ///< forward and backward kernels never share a partition
-  /// Forward kernels have the first half of the partitions and backward ones the second; both may
-  /// have the middle one of an odd number.
+  /// Forward kernels have the first half of the partitions, backward kernels the second half; the
+  /// middle one of an odd number of partitions may have both.
   Halves,
 };
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
@@ -66,29 +66,29 @@ enum class WeightTraffic : std::uint8_t {
 /// The share of a chip in a kernel whose `outer` is divided, and in the traffic of a tensor group.
 enum class Shards : std::uint8_t {
   Whole,  ///< whole heads, and their traffic
-  Even,   ///< rows of outer * M, and as much traffic as any other
+  Even,   ///< an even part of the rows of outer * M, and of the traffic
 };
 /// The cost of values between layers.
 enum class LayerSeams : std::uint8_t {
-  Charged,  ///< is stored, loaded and converted
+  Charged,  ///< these values are stored, loaded and converted
   Free,
 };
 /// Whether graphs that configs write out are refused if their shapes disagree.
 enum class Shapes : std::uint8_t { Checked, Unchecked };
 /// The time of an all-to-all over the whole machine.
 enum class AllToAllTime : std::uint8_t {
-  PerDimension,  ///< the slowest dimension, all of them working in a pipeline
-  Bisection,     ///< the pairs on both sides of a cut, over the links it cuts
+  PerDimension,  ///< the time of the slowest dimension: dimensions work in a pipeline
+  Bisection,     ///< messages of pairs on different sides of a cut, over the links of the cut
 };
 /// The exchanges that pay the latencies of the links.
 enum class LatencyRule : std::uint8_t {
-  Hops,        ///< all of them, over the hops of the topology
-  AllReduces,  ///< all-reduces of kernels, 2 (n - 1) hops for any topology
+  Hops,        ///< all exchanges, over the hops of the topology
+  AllReduces,  ///< only all-reduces of kernels, as published latencies count their hops
 };
 /// The links and ports of switches that are paid for.
 enum class LinkCount : std::uint8_t {
-  PerChip,   ///< those that every chip has, as times count them
-  PerGroup,  ///< of outer dimensions one for each group that they join
+  PerChip,   ///< links of every chip, as times assume
+  PerGroup,  ///< in outer dimensions, links of one chip for each group that they join
 };
 /// The time of the pipeline of a step.
 enum class PipelineTime : std::uint8_t {
@@ -102,14 +102,14 @@ enum class LoneKernels : std::uint8_t {
 };
 /// The repeated loads of the pieces of a weight that is cut.
 enum class WeightPieces : std::uint8_t {
-  Free,       ///< nothing
-  Reread,     ///< each piece the inputs, and every micro-batch the weight
-  Published,  ///< for each piece all inputs and outputs of the kernel
+  Free,       ///< they take no time
+  Reread,     ///< each further piece loads the inputs, and every micro-batch the weight
+  Published,  ///< each further piece loads all inputs and outputs of the kernel
 };
 /// The dimensions of the network that span the grid of the chips.
 enum class GridSides : std::uint8_t {
-  Members,  ///< dimensions with members; messages along a side take its links
-  All,      ///< all, and the first two have the links
+  Members,  ///< dimensions with members; messages along a side take the links of the side
+  All,      ///< all dimensions; messages take the links of the first two
 };
 /// The time of a byte in memory once the first tier is full.
 enum class SpilledTime : std::uint8_t {
@@ -128,9 +128,9 @@ enum class ArrayLoads : std::uint8_t {
 };
 /// How a gather uses several dimensions.
 enum class GatherOrder : std::uint8_t {
-  Tori,    ///< neighbouring axes of a torus at once, all else in turn
-  InTurn,  ///< one after the other, from the inside out
-  AtOnce,  ///< all of them, on parts of the data in different orders
+  Tori,    ///< neighbouring axes of a torus at once, all other dimensions in turn
+  InTurn,  ///< one dimension after the other, from the inside out
+  AtOnce,  ///< all dimensions at once, on parts of the data in different orders
 };
 /// The number of pairs of n chips whose messages cross a bisection.
 enum class PairCount : std::uint8_t {
@@ -145,7 +145,7 @@ enum class PairCount : std::uint8_t {
 struct Equations {
   int all_reduce_passes = 2;
   VirtualStages virtual_stages = VirtualStages::Layers;
-  std::int64_t fixed_virtual_stages = 1;  ///< counts with VirtualStages::Fixed
+  std::int64_t fixed_virtual_stages = 1;  ///< used with VirtualStages::Fixed only
   ConversionBytes layout_conversion_bytes = ConversionBytes::Full;
   SplitPhases phases = SplitPhases::Separate;
   WeightTraffic weight_traffic = WeightTraffic::PerStep;
@@ -164,7 +164,7 @@ struct Equations {
   OutOfCore out_of_core = OutOfCore::Charged;
   ArrayLoads array_loads = ArrayLoads::Charged;
   GatherOrder gather = GatherOrder::Tori;
-  int directions = 1;  ///< of the links of a ring that a collective uses
+  int directions = 1;  ///< number of directions of a ring's links that a collective uses
   /// The bandwidth of flat gradient all-reduces; by default the bandwidth of the slowest data
   /// dimension.
   std::optional<BytesPerSecond> dlrm_gradient_bandwidth = std::nullopt;
@@ -236,7 +236,7 @@ struct Problem {
   }
 
   /// The bandwidth of the memory once its first tier is full: all traffic is then spread over
-  /// all in proportion to their capacities.
+  /// all tiers in proportion to their capacities.
   /// docs/model.md (7)
   [[nodiscard]] BytesPerSecond spilled_bandwidth() const {
     const BytesPerSecond first = system.memory[0].bandwidth;
@@ -248,11 +248,11 @@ struct Problem {
       mean += tier.bandwidth * share;
       sum += share / tier.bandwidth;
     }
-    // If tiers are equal, this may be off by a rounding.
+    // If all tiers are equally fast, rounding could give more than their bandwidth.
     return std::min(first, equations.spilled == SpilledTime::Sum ? 1.0 / sum : mean);
   }
 
-  /// Whether kernels run one by one and stream through the SRAM, which then limits none.
+  /// Whether kernels run one by one and stream through the SRAM, which then limits no kernel.
   [[nodiscard]] bool streams_kernels() const {
     return execution.style == Style::KernelByKernel &&
            equations.lone_kernels == LoneKernels::Streamed;

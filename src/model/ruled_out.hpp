@@ -1,5 +1,5 @@
 #pragma once
-// Reasons why a config does not leave a given answer to choose from.
+// Reasons why a config rules a given answer out.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ void check_choice(std::string_view key, const DegreeChoice& choice, std::int64_t
 void add_reason(std::string_view key, const std::string& expected, const std::string& got,
                 RuledOut& reasons);
 
-/// Adds a sentence if a list does not have the value; an empty list has all.
+/// Adds a sentence if a list does not have the value; an empty list allows all values.
 template <class Value, class NameOf>
 void check_list(std::string_view key, const std::vector<Value>& list, const Value& value,
                 const NameOf& name, RuledOut& reasons) {

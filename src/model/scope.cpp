@@ -18,7 +18,7 @@ constexpr FixedBeforehand kLeastBytesSharding{
     .searched_by = "search.sharding: joint",
 };
 
-/// Stages that divide the graph have no other choice of sharding.
+/// If stages divide the graph, no key makes the sharding searched.
 constexpr FixedBeforehand kLoopsOfStages{
     .name = kLeastBytesSharding.name,
     .proved_for = kLeastBytesSharding.proved_for,

@@ -17,7 +17,7 @@ struct FixedBeforehand {
   std::string_view name;         ///< the decision and its rule: "sharding: least_bytes"
   std::string_view proved_for;   ///< "the sharding that communicates least"
   std::string_view untried;      ///< "other shardings"
-  std::string_view searched_by;  ///< "search.sharding: joint"; empty: nothing has it searched
+  std::string_view searched_by;  ///< "search.sharding: joint"; empty if no key has it searched
 
   friend bool operator==(const FixedBeforehand&, const FixedBeforehand&) = default;
 };
@@ -30,7 +30,8 @@ using Scope = std::vector<FixedBeforehand>;
 /// the problem.  Otherwise all shardings cost the same.
 bool sharding_matters(const Problem& problem, const std::vector<NetworkChoice>& networks);
 
-/// The scope of a search for mappings.  It contains the sharding if a rule takes it and it matters.
+/// The scope of a search for mappings: the sharding, if a rule decides it and shardings differ in
+/// cost; and for HPL the restriction to trailing updates.
 Scope scope_of(const Problem& problem, const std::vector<NetworkChoice>& networks);
 
 /// "sharding: least_bytes, other: rule"; the scope is not empty.
@@ -42,22 +43,22 @@ std::string proved_for(const Scope& scope);
 /// "other shardings (search.sharding: joint) were not tried"; the scope is not empty.
 std::string untried(const Scope& scope);
 
-/// In the words of reports and results; empty if everything is counted.
+/// The memory that the model leaves out, in the words of reports; empty if all is counted.
 std::vector<std::string_view> not_counted_in_memory(const Problem& problem);
 
-/// Logarithms to base 10 of the numbers of choices, without the rules between them: as the
-/// DFModel paper (Ko et al.) counts its space of 10^295.
+/// Logarithms to base 10 of the numbers of choices, without the rules between choices.  The DFModel
+/// paper (Ko et al.) counts its space of 10^295 in this way.
 struct DesignSpace {
-  double shardings = 0.0;         ///< loops of every kernel
-  double partitions = 0.0;        ///< one of every kernel
-  double stages = 0.0;            ///< one of every kernel, where they divide the graph
-  double lanes_and_stages = 0.0;  ///< of the grid of cores of every kernel
+  double shardings = 0.0;         ///< the loops of every kernel
+  double partitions = 0.0;        ///< the partition of every kernel
+  double stages = 0.0;            ///< the stage of every kernel, if stages divide the graph
+  double lanes_and_stages = 0.0;  ///< the grid of cores of every kernel
 
   [[nodiscard]] double total() const { return shardings + partitions + stages + lanes_and_stages; }
 };
 
-/// The space for one layer at one network, the one with most stages, micro-batch and tile; pinned
-/// decisions are no choices.
+/// The space of one layer for one micro-batch, one tile and one network, which is the network with
+/// the most stages.  Pinned decisions do not count.
 DesignSpace design_space(const Problem& problem);
 
 }  // namespace dfsearch

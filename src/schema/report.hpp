@@ -24,13 +24,13 @@ class Report {
   /// False once further messages are only counted and need no careful text.
   [[nodiscard]] virtual bool wants_more() const = 0;
 
-  /// Adds a message under the key of the first member.  Its place is that of the first member from
-  /// the command line, else of the first given member, else of the map.
+  /// Adds a message under the key of the first member.  Its place is the place of the first member
+  /// that the command line gives, else of the first member that is given, else of the map.
   virtual void at(std::initializer_list<const void*> members, const std::string& what) = 0;
   /// Adds a message at the key of a member that must not be given.
   virtual void at_key(const void* member, const std::string& what) = 0;
-  /// Adds a message at `inner`, a member of an element of a list or of an object (index 0); if
-  /// null, at the whole element.
+  /// Adds a message at `inner`, a member of element `index` of a list, or of an object (index 0);
+  /// if `inner` is null, at the whole element.
   virtual void inside(const void* member, std::size_t index, const void* inner,
                       const std::string& what) = 0;
   /// Adds a message at the map itself.

@@ -8,9 +8,9 @@
 //     return schema<SecondMemory, kFields>("second memory");
 //   }
 //
-// The reader, the JSON Schema and the tables of docs/formats.md walk the rows at run time.  Only a
-// captureless lambda that finds the member in the object, and the few that put a value there, are
-// typed: a wrong pair of them does not compile.
+// The reader, the JSON Schema and the tables of docs/formats.md walk the rows at run time.  Only
+// the lambda that finds the member in the object, and the lambdas that put a value there, are
+// typed: a key with lambdas of different types does not compile.
 
 #include <cstddef>
 #include <optional>
@@ -34,7 +34,7 @@ inline constexpr unsigned kFromModel = 4;
 inline constexpr unsigned kFileName = 16;
 /// A key that does not affect costs.
 inline constexpr unsigned kNoCost = 8;
-/// Flags from this one on are defined by the rules of a struct.
+/// The least flag that the rules of a struct may define for themselves.
 inline constexpr unsigned kOwnFlag = 256;
 
 struct Field {
@@ -147,8 +147,8 @@ constexpr Field element(std::string_view key, std::string_view doc, const Extra&
       extra);
 }
 
-/// The type of an optional member, or of an element of it, at the address of its object: the value
-/// that may stand in place of the object's map.
+/// The type of a value that may stand in place of the map of an object: an optional member of the
+/// object, or an element of the member, found from the address of the object.
 template <auto member, std::size_t... index>
 inline constexpr Type kInPlace = [] {
   using Part = TypeOf<std::remove_reference_t<decltype(detail::part<member, index...>(nullptr))>>;
@@ -165,8 +165,8 @@ inline constexpr Type kInPlace = [] {
   return type;
 }();
 
-/// The keys of a member that is an object, in the same map.  An optional object exists if all its
-/// required keys are given.
+/// The keys of a member that is an object; they are in the same map as the keys beside it.  An
+/// optional object exists if all its required keys are given.
 template <auto member>
 constexpr Field keys_of() {
   return field<member>("", "");
@@ -190,7 +190,7 @@ Schema schema(std::string_view name, std::span<const Field> fields,
               void (*check)(void*, Report&) = nullptr) {
   return {.name = name, .fields = fields, .fresh = &detail::fresh<T>, .check = check};
 }
-/// The schema of a struct, made once.
+/// The schema of a struct, which is made at the first call.
 template <class T, const auto& fields>
 const Schema& schema(std::string_view name, void (*check)(void*, Report&) = nullptr) {
   static const Schema instance = schema<T>(name, fields, check);

@@ -1,5 +1,5 @@
 #pragma once
-// Types of the values of a config, type-erased: their notation, and functions that set a member.
+// Type-erased types of the values of a config: their notation, and functions that set a member.
 
 #include <concepts>
 #include <cstddef>
@@ -29,8 +29,8 @@ const Schema& schema_of() {
   return schema_of(Rows<T>{});
 }
 
-/// The largest extent, degree or count in any config; with it, overflow of a sum or product of two
-/// is always noticed.
+/// The largest extent, degree or count in any config.  Sums or products of two such numbers that
+/// overflow are always noticed.
 inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
 
 /// Limits in base units.  Counts without limits of their own have at least 1 and at most
@@ -51,12 +51,12 @@ enum class Form : std::uint8_t {
   Word,      ///< any text
   Object,    ///< a map with keys of its own
   Optional,  ///< `inner`, or nothing if it is left out
-  Each,      ///< one `inner` for all elements, or a list with one for each
-  Values,    ///< `inner`, or a list of them
-  Range,     ///< a count, a list of counts or a range of them, `2..8`
-  List,      ///< of `inner`
-  Map,       ///< from names to `inner`; read by code
-  Either,    ///< `other` in a map with the key `name`, or if it fits, else `inner`; read by code
+  Each,      ///< one `inner` for all elements, or a list with one `inner` for each
+  Values,    ///< one `inner`, or a list of `inner`
+  Range,     ///< a count, a list of counts or a range of counts, `2..8`
+  List,      ///< a list of `inner`
+  Map,       ///< a map from names to `inner`; read by code
+  Either,    ///< `other` if a map has the key `name`, or if `other` fits; else `inner`; by code
   Variant,   ///< a map whose keys depend on the word of its key `name`
   Pair,      ///< a list of `inner` and `other`
   Words,     ///< a list of words, each once, or `none`
@@ -78,15 +78,15 @@ struct Unit {
   std::string (*text)(double base_units);
 };
 
-/// Counts to choose from: a list if it is not empty, else a range.
+/// Counts to choose from: `values` if there are any, else the range from `least` to `most`.
 struct CountSet {
   std::vector<std::int64_t> values;
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A type has the functions that its form needs.  `get` of a quantity with `inner` returns which of
-/// the two the value is: 0 for `inner`.  `get` of Words has a bit for each word.
+/// A type has the functions that its form needs.  For a quantity with `inner`, `get` returns 0 if
+/// the value is an `inner`, and 1 if it is a quantity.  For Words, `get` has a bit for each word.
 struct Type {
   Form form = Form::Any;
   /// Name of the elements, or the key that distinguishes maps.
@@ -241,7 +241,7 @@ struct TypeOf<std::optional<T>> {
       .at = [](void* member, std::size_t) -> void* { return &**static_cast<Member*>(member); }};
 };
 
-/// A word of an enumeration, among the values that pass `fits`.
+/// A word of an enumeration; only the values that pass `fits` are choices.
 template <class E, auto fits>
 inline constexpr Type kOneOf = [] {
   Type type = TypeOf<E>::type;

@@ -44,7 +44,7 @@ struct PerComponent {
 template <class Q>
 using Share = std::variant<double, Q>;
 
-/// A budget as given; shares that are left out are searched.
+/// A budget as a config gives it; shares that are left out are searched.
 struct Budget {
   Area package{};
   Area die{};
@@ -52,7 +52,7 @@ struct Budget {
   PerComponent<std::optional<Share<Area>>> area;
   PerComponent<std::optional<Share<Watts>>> power;
   PerComponent<std::optional<Share<Length>>> edge;  ///< of memory and links
-  std::optional<double> step;                       ///< the grid of searched shares
+  std::optional<double> step;                       ///< step of the grid of searched shares
 
   /// The edge of the die, which is assumed to be square.
   [[nodiscard]] Length perimeter() const;
@@ -65,7 +65,7 @@ struct Split {
   PerComponent<Length> edge;
 };
 
-/// Number of steps of each share that a budget leaves out; 0 for the others.
+/// Number of steps of each share that a budget leaves out; 0 for given shares.
 struct SplitSteps {
   PerComponent<std::int64_t> area;
   PerComponent<std::int64_t> power;
@@ -86,11 +86,11 @@ bool is_part_of(const Technology& technology, Component part);
 
 OpenShares open_shares(const Budget& budget, const Technology& technology);
 
-/// Every share as an amount; open shares are `steps` times the step times their total.  An amount
-/// never falls when its steps grow.
+/// Every share as an amount.  An open share is its number of steps times the step times the total.
+/// An amount never falls when its steps grow.
 Split split_of(const Budget& budget, const SplitSteps& steps = {});
 
-/// The sums of the three classes, in the order of the components.
+/// The sums of area, power and edge over all components, added in their order.
 Area sum_of(const PerComponent<Area>& amounts);
 Watts sum_of(const PerComponent<Watts>& amounts);
 Length sum_of(const PerComponent<Length>& amounts);

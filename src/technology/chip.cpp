@@ -1,8 +1,8 @@
-// Speed goes as (V - threshold)^2 / V, the alpha-power law with exponent 2, and dynamic
-// power as frequency times V^2.  The voltage for a power is a root of a cubic, found by
-// bisection over doubles: each operation of it is monotone, so voltage and frequency are
-// monotone in the power to the last bit, which Newton's method would not be and which the
-// bounds of a search over budgets need (docs/search.md).
+// Speed is proportional to (V - threshold)^2 / V, the alpha-power law with exponent 2, and
+// dynamic power to frequency times V^2.  The voltage for a power is a root of a cubic, found by
+// bisection over doubles.  Each operation of the cubic is monotone, so voltage and frequency are
+// monotone in the power to the last bit.  The bounds of a search over budgets need this
+// (docs/search.md), and Newton's method does not guarantee it.
 
 #include "technology/chip.hpp"
 
@@ -62,8 +62,8 @@ OperatingPoint operating_point(const Transistors& transistors, Watts power, Watt
   if (voltage >= transistors.minimum) {
     return {voltage, unit * speed(voltage, threshold), SpeedLimit::Power};
   }
-  // The clock falls at constant voltage.  It is limited to the speed at that voltage, which a
-  // rounding could exceed just below it.
+  // The clock falls at the least voltage.  It is limited to the speed at that voltage, since
+  // rounding could make it faster.
   const Hertz fastest = unit * speed(transistors.minimum, threshold);
   const double squared =
       (transistors.voltage / transistors.minimum) * (transistors.voltage / transistors.minimum);

@@ -20,8 +20,8 @@ enum class SpeedLimit : std::uint8_t { Power, MinimumVoltage, MaximumVoltage, Gi
 
 /// The power below the least voltage in the public code (docs/technology.md, section 6).
 enum class VoltageFloor : std::uint8_t {
-  Exact,    ///< the available power
-  Squared,  ///< more, as in later versions for cores and memory
+  Exact,    ///< equal to the available power
+  Squared,  ///< more than it, as in later versions for cores and memory
 };
 
 struct OperatingPoint {
@@ -44,8 +44,8 @@ Watts drawn_power(const Transistors& transistors, const OperatingPoint& point, W
 /// The limit that determines a number of parts.
 enum class CountLimit : std::uint8_t {
   DieArea,
-  Package,  ///< the area beside the die
-  Edge,     ///< of the die
+  Package,  ///< the area of the package beside the die
+  Edge,     ///< the edge of the die
   Stack,    ///< the wires of the stacks
   Given,
 };
@@ -66,7 +66,7 @@ struct ChipLevel {
   LevelScope scope = LevelScope::Chip;
   std::int64_t banks = 0;
   Bytes capacity{};  ///< of all copies together
-  Bytes share{};     ///< of one core, bundle or chip
+  Bytes share{};     ///< capacity of the copy of one core, bundle or chip
   Watts leakage{};
   BytesPerSecond raw_bandwidth{};
   BytesPerSecond bandwidth{};  ///< reached bandwidth
@@ -80,7 +80,7 @@ struct ChipMemory {
   CountLimit stacks_held_by = CountLimit::Package;
   std::int64_t links = 0;
   CountLimit links_held_by = CountLimit::Stack;
-  std::int64_t edge_links = 0;  ///< number that its edge would allow
+  std::int64_t edge_links = 0;  ///< number of links that its edge would allow
   OperatingPoint point;
   Watts leakage{};
   BytesPerSecond raw_bandwidth{};
@@ -103,13 +103,13 @@ struct ChipLink {
 /// The class of a budget that does not suffice.
 enum class BudgetClass : std::uint8_t { DieArea, Power, Edge, Package };
 
-/// A reason why a chip cannot be built: a part with too small a share or, without a part, parts
-/// that together exceed a budget.
+/// A reason why a chip cannot be built: the share of `part` is too small or, if `part` is empty,
+/// all parts together exceed a budget.
 struct Shortage {
   std::optional<Component> part;
   BudgetClass budget = BudgetClass::DieArea;
   double needed = 0.0;     ///< mm2, W or mm
-  double available = 0.0;  ///< the same
+  double available = 0.0;  ///< in the unit of `needed`
   bool more_than = false;  ///< `needed` itself is not enough
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kSlack = 1.0 + 1e-12;
 constexpr double kMost = 1099511627776.0;  // 2^40, the most that a config may give
 
-/// Less than this counts as none, since all times of a machine must be finite.
+/// Rates below these count as zero, since all times of a machine must be finite.
 constexpr BytesPerSecond kSlowestBandwidth{1.0};
 constexpr Hertz kLeastFrequency{1.0};
 
@@ -294,7 +294,7 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system) {
 
 namespace {
 
-/// `most` with the area of the cores from `least`, for at least one bundle.
+/// The split `most` with the area of cores of `least`, but at least the area of one bundle.
 Split few_cores(const ChipDesign& design, const Split& least, const Split& most) {
   Split split = most;
   const CoreTechnology& core = design.technology.core;

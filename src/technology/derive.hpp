@@ -54,10 +54,10 @@ struct GivenValues {
   std::optional<Bytes> memory_capacity;
 };
 
-/// The link of a dimension of the network, and its number of ports of a chip.
+/// The link of a dimension of the network, and the number of ports that a chip has for it.
 struct DimensionPorts {
   std::optional<LinkKind> link;       ///< left out: the dimension has its own bandwidth
-  std::optional<std::int64_t> ports;  ///< left out: as the topology has them
+  std::optional<std::int64_t> ports;  ///< left out: the ports that the topology needs
 };
 
 struct ChipDesign {
@@ -77,10 +77,10 @@ std::int64_t whole_part(double x);
 Chip derive(const ChipDesign& design, const Split& split,
             const std::vector<NetworkDimension>& network);
 
-/// The shortages of classes whose total the split exceeds.
+/// The shortages of the classes of budgets that the split exceeds in total.
 std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
 
-/// Puts derived values into the machine, which has the given ones already.
+/// Puts derived values into the machine, which has the given values already.
 void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
 
 /// Whether cycles are counted, so that cores and frequency matter apart from their product.

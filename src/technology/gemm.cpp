@@ -103,7 +103,7 @@ std::int64_t floored(double a, std::int64_t b) {
   return b <= 0 ? 0 : static_cast<std::int64_t>(std::floor(a / number(b)));
 }
 
-/// Cuts a tile to the extents, and enlarges another loop of it by the words that become free.
+/// Cuts a tile to the extents `d`, and enlarges another of its loops by the words that become free.
 Extents fitted(Extents tile, const Extents& d, bool inner) {
   const auto [t1, t2, t3] = tile;
   const double capacity = product(t1, t2) + product(t1, t3) + product(t2, t3);
@@ -233,8 +233,8 @@ std::optional<Seconds> published_gemm_time(const Technology& technology, const C
 
 namespace {
 
-/// Adds the FLOP per word of tiles of a x b of the left and b x c of the right operand, if the
-/// result, the left or the right operand stays in the level.
+/// Adds the FLOP per word of tiles of a x b of the left and b x c of the right operand: one value
+/// each if the result, the left operand or the right operand stays in the level.
 void add_tile(const Shard& gemm, std::int64_t a, std::int64_t b, std::int64_t c,
               std::vector<double>& intensities) {
   const auto m = static_cast<double>(gemm.m);

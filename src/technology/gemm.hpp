@@ -16,7 +16,7 @@
 
 namespace dfsearch {
 
-/// Bytes and time of a GEMM in one level, or in the memory, which is the last.
+/// Bytes and time of a GEMM in one level, or in the memory.
 struct GemmLevel {
   Bytes bytes{};
   Seconds time{};  ///< with the latency of an access
@@ -28,7 +28,7 @@ struct GemmTime {
   Seconds time{};                 ///< with the launch
 };
 
-/// The time of C[m x n] = A[m x k] B[k x n] on the chip, which is feasible.
+/// The time of C[m x n] = A[m x k] B[k x n] on the chip, which must be feasible.
 GemmTime gemm_time(const Technology& technology, const Chip& chip, const Shard& gemm, Bytes word,
                    Seconds launch_overhead);
 
@@ -41,7 +41,7 @@ std::optional<Seconds> published_gemm_time(const Technology& technology, const C
                                            const Shard& gemm, Dataflow dataflow, Bytes word,
                                            Seconds launch_overhead);
 
-/// The least value, the quartiles between (by linear interpolation) and the greatest.
+/// The least value, the three quartiles (by linear interpolation) and the greatest value.
 using Quartiles = std::array<double, 5>;
 
 struct StrategyIntensities {
@@ -56,8 +56,9 @@ struct GemmIntensities {
 };
 
 /// FLOP per word that passes between the memory and a level of `words` words, over all tiles of
-/// powers of two that fit there, each of the three operands that may stay there, and all ways to
-/// divide the GEMM among the chips.  DeepFlow (Ardalani et al.), figure 1.  At least three words.
+/// powers of two that fit into the level, each of the three operands that may stay in it, and all
+/// ways to divide the GEMM among the chips: DeepFlow (Ardalani et al.), figure 1.  `words` is at
+/// least 3.
 GemmIntensities gemm_intensities(const Shard& gemm, std::int64_t chips, std::int64_t words);
 
 }  // namespace dfsearch

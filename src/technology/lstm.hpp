@@ -25,14 +25,14 @@ struct LstmTime {
   [[nodiscard]] Seconds total() const { return forward + backward + embedding; }
 };
 
-/// Every kernel is a launch; the chip has a memory.  `folded`: the gates' product with the layer
-/// below and the softmax, which do not wait for the previous step, are computed for all steps at
-/// once.
+/// The time of a training step if every kernel is a launch; the chip has a memory.  `folded`: the
+/// product of the gates with the layer below, and the softmax, are computed for all steps at once,
+/// since they do not wait for the step before.
 LstmTime lstm_time(const Technology& technology, const Chip& chip, const LstmModel& model,
                    Bytes word, Seconds launch_overhead, bool folded);
 
-/// Times of the public code of DeepFlow: a cell and the softmax of one step, each way, the
-/// embedding, the updates of both weights, and all steps.
+/// Times of the public code of DeepFlow: the cell and the softmax of one step in each direction,
+/// the embedding, the updates of the weights of both, and the times of all steps together.
 struct PublishedLstmTime {
   Seconds cell_forward{}, cell_backward{}, softmax_forward{}, softmax_backward{};
   Seconds embedding_forward{}, embedding_backward{};

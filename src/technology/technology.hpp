@@ -11,9 +11,9 @@
 
 namespace dfsearch {
 
-/// The voltages of a part and its nominal point, at which its power is known.
+/// The voltages of a part, and its nominal point, for which the power is known.
 struct Transistors {
-  Hertz frequency{};  ///< nominal; of a wire, its bits per second
+  Hertz frequency{};  ///< nominal clock; for a wire, its bits per second
   Volts voltage{};    ///< nominal, above the threshold
   Volts threshold{};
   Volts minimum{};  ///< least operating voltage: threshold + margin
@@ -39,7 +39,7 @@ struct LevelTechnology {
   Bytes bank{};  ///< size of a bank
   AreaPerByte cell_area{};
   double overhead = 0.0;  ///< share of the level's area that is periphery, below 1
-  Area port_area{};       ///< of the crossbar, for every bank times every bundle
+  Area port_area{};       ///< area of the crossbar for each pair of a bank and a bundle
   JoulesPerByte energy{};
   WattsPerByte leakage{};
   double utilization = 1.0;  ///< share of the bandwidth that is reached

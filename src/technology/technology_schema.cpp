@@ -23,7 +23,7 @@ constexpr Interval kLeakage{0, 8};
 constexpr Interval kDensity{1e-6, 1e9};
 constexpr Interval kOverhead{0, 0.999};
 constexpr Interval kUtilization{1e-9, 1};
-// A core has no more multiply-add units than a chip may have cores.
+// A core has at most as many multiply-add units as a chip may have cores, 2^40.
 constexpr Interval kSide{1, 1048576};
 
 /// Type of the least operating voltage; the threshold is read before it.

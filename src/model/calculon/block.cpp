@@ -8,9 +8,8 @@
 // The table of docs/calculon.md, section 3, row by row.
 //
 // A kernel is made by its kind (linear, product of two activations, dropout, ...) from the extents
-// of one chip's part; what recomputation and the split of the sequence change is set where the
-// block is put together.  Numbers of elements are doubles: exact below 2^53, and without overflow
-// above.
+// of one chip's part; class Block then applies recomputation and the split of the sequence.
+// Numbers of elements are doubles: exact below 2^53, and without overflow above.
 
 namespace dfsearch::calculon {
 
@@ -18,8 +17,8 @@ namespace {
 
 Bytes bytes(double elements) { return Bytes(elements * kWord); }
 
-/// Traffic that follows from the elements: inputs, outputs and weights in the forward pass,
-/// activations, gradients and weights in the others.
+/// A kernel whose traffic follows from its elements: inputs, outputs and weights in the forward
+/// pass, activations, gradients and weights in the other passes.
 BlockKernel plain_kernel(double inputs, double outputs, double activations, double gradients,
                          double weights) {
   BlockKernel kernel;
@@ -38,7 +37,7 @@ void set_work(BlockKernel& kernel, double forward, double input_gradient,
   kernel.work = {Flops(forward), Flops(input_gradient), Flops(weight_gradient)};
 }
 
-/// The value goes to several readers, whose gradients are added.
+/// A value goes to several readers, and the gradients of the readers are added.
 BlockKernel fork(double elements, double readers) {
   BlockKernel kernel = plain_kernel(elements, 0.0, elements, 0.0, 0.0);
   set_work(kernel, 0.0, readers * elements);
@@ -79,7 +78,7 @@ BlockKernel softmax(double elements) {
   return kernel;
 }
 
-/// Keeps a mask of one byte an element.
+/// A kernel of dropout, which keeps a mask of one byte for each element.
 BlockKernel dropout(double elements) {
   BlockKernel kernel = plain_kernel(elements, elements, elements, elements, 0.0);
   set_work(kernel, elements, elements);
@@ -180,8 +179,8 @@ class Block {
     add_reduced(mlp);
   }
 
-  /// The product that ends either half, its exchange, and the kernels behind: rows 12 to 15, 21 to
-  /// 24.
+  /// Adds the last product of attention or of the MLP, its exchange, and the kernels after it: rows
+  /// 12 to 15, or 21 to 24.
   void add_reduced(double inputs) {
     if (overlapped_) {
       add_overlapped(Exchange::Reduce, inputs, hidden_, full_);
@@ -247,7 +246,7 @@ class Block {
   const double hidden_;
   const double rows_;   // tokens of a micro-batch
   const double whole_;  // elements of the activation between kernels
-  const bool split_;    // along the sequence, over the tensor group
+  const bool split_;    // the tensor group splits activations along the sequence
   const double part_;   // elements of a chip's part of that activation
   const bool overlapped_;
   const bool fused_;
@@ -265,11 +264,11 @@ BlockKernels block_kernels(const ModelShape& transformer, const Execution& execu
   return Block(transformer, execution).take();
 }
 
-// Kernels one after the other, compute and memory of each one after the other as well.
+// Kernels run one after the other, and the compute and memory times of a kernel add up.
 //
-// An exchange of its own is waited for in full.  One that hides behind a matrix product is cut into
-// one piece for each chip of the group: all but one overlap with the product, and the longer of the
-// two counts.
+// An exchange that is a kernel by itself is waited for in full.  An exchange that hides behind a
+// matrix product is cut into one piece for each chip of the group: all pieces but one overlap with
+// the product, and the longer of exchange and product counts.
 
 namespace {
 
@@ -332,7 +331,7 @@ class BlockSum {
  private:
   [[nodiscard]] std::size_t passes() const { return training_ ? kPasses : 1; }
 
-  /// The network alone; zero where nothing is exchanged.
+  /// The time of an exchange on the network alone; zero if nothing is exchanged.
   [[nodiscard]] Seconds link(const BlockKernel& kernel, Pass pass, bool split) const {
     if (network_ == nullptr) return {};
     const auto operation = operation_of(kernel.exchange, pass, split);
@@ -340,7 +339,7 @@ class BlockSum {
     return operation_time(*network_, *operation, Bytes(kernel.exchanged * kWord), members_);
   }
 
-  /// All of it is waited for, the sums that it needs included.
+  /// Adds an exchange that is waited for in full, with the sums of its elements.
   // docs/calculon.md (C5)
   void exchange(const BlockKernel& kernel, bool split, const PerPass& sums,
                 ExchangeTimes& times) const {
@@ -356,8 +355,8 @@ class BlockSum {
     times.again_link += forward;
   }
 
-  /// The links of the three passes: an exchange that takes place again does so with the
-  /// gradient of the weights.
+  /// The link times of an exchange in the three passes.  A repeated exchange counts in the pass of
+  /// the weight gradients.
   [[nodiscard]] PerPass overlapped_links(const BlockKernel& kernel, bool split) const {
     const Seconds sums =
         machine_.vector.time(Flops((members_ - 1.0) / members_ * kernel.exchanged));
@@ -389,10 +388,10 @@ class BlockSum {
         time[p] =
             alone + (members_ - 1.0) * network_->measured->processor_usage * base[p] / members_;
       }
-      // Rounding must not make it faster than it is alone.
+      // Rounding must not make the product faster than it is without an exchange.
       time[p] = std::max(time[p], alone);
       if (!pipe_) continue;
-      // The piece that cannot overlap is in both: (Q1).
+      // The piece that cannot overlap counts in both sums: (Q1).
       time[p] += base[p] / members_;
       waited[p] += base[p] / members_;
     }
@@ -407,7 +406,7 @@ class BlockSum {
     times.backward += waited[1];
     times.backward_link += links[1];
     if (!kernel.again) return;
-    times.again += waited[0];  // of the forward pass: (Q3)
+    times.again += waited[0];  // the wait of the forward pass: (Q3)
     times.again_link += links[2];
   }
 

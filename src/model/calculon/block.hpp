@@ -26,7 +26,7 @@ struct BlockKernel {
   std::array<Flops, kPasses> work{};
   std::array<Bytes, kPasses> traffic{};
   double weights = 0.0;  ///< elements
-  Bytes activations{};   ///< that the backward pass needs
+  Bytes activations{};   ///< activations that the backward pass needs
   Bytes output{};
   Bytes gradients{};
   bool recomputed = false;  ///< computed again in the backward pass
@@ -39,15 +39,15 @@ struct BlockKernel {
   double exchanged = 0.0;   ///< elements of the whole value that is exchanged
 };
 
-/// In the order of the forward pass.
+/// The kernels of a block in the order of the forward pass.
 using BlockKernels = std::vector<BlockKernel>;
 
 /// Reads the tensor degree, the micro-batch, recompute, communication, overlap, redo and fused of
 /// the execution.
 BlockKernels block_kernels(const ModelShape& transformer, const Execution& execution);
 
-/// A sum over kernels: their times, and the shares of engine and memory.  `time` leaves out
-/// exchanges, `compute` and `memory` do not.
+/// A sum over kernels: their times, and the times of engine and memory alone.  `time` leaves out
+/// kernels that are exchanges; `compute` and `memory` include the sums of exchanges.
 struct PassTimes {
   Seconds time{};
   Seconds compute{};
@@ -63,7 +63,8 @@ struct ExchangeTimes {
   Seconds again_link{};     ///< busy links by repeated exchanges
 };
 
-/// A block; the last one of a chunk, at the edge, may exchange by other operations.
+/// The times of a block.  The exchanges of the last block of a chunk are in `edge`, since they may
+/// use other operations than the exchanges of other blocks, in `base`.
 struct BlockTimes {
   PassTimes forward;
   PassTimes input_gradient;
@@ -73,7 +74,7 @@ struct BlockTimes {
   ExchangeTimes edge;
 };
 
-/// Without a network the exchanges take no time, and no time is more than with any network.
+/// Without a network (null) exchanges take no time, so that no time is more than with a network.
 BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
                        const Machine& machine, const Execution& execution,
                        const NetworkDimension* network);

@@ -1,4 +1,4 @@
-// The parts of the model put together: a misfit is reported before any time is computed.
+// Puts the parts of the model together.  A misfit is reported before any time is computed.
 
 #include "model/calculon/evaluate.hpp"
 

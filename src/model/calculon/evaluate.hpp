@@ -45,12 +45,12 @@ struct Misfit {
   std::size_t network = 0;  ///< index, for the limits of networks
 };
 
-/// An execution must be whole: tensor * pipeline * data chips, micro-batches that divide the
-/// batch, chunks that divide the blocks of the first stage, networks that exist.
+/// An execution must be valid: it has tensor * pipeline * data chips, micro-batches that divide the
+/// batch, chunks that divide the blocks of the first stage, and networks that exist.
 std::variant<Cost, Misfit> evaluate(const ModelShape& transformer, const Machine& machine,
                                     const Execution& execution);
 
-// The parts of it, which the search takes one by one.
+// The parts of evaluate(), which the search calls one by one.
 
 /// Why the first or second memory is too small, or offloading impossible.
 std::optional<Misfit> memory_misfit(const Machine& machine, const Execution& execution,

@@ -31,8 +31,8 @@ struct ModelShape {
 /// The activations that the backward pass computes again.
 enum class Recompute : std::uint8_t { Full, Attention, None };
 
-/// How tensor parallelism sums: all-reduce; all-reduce inside a stage and split to the next
-/// one; or reduce-scatter and all-gather, which splits the sequence.
+/// How tensor parallelism sums: by all-reduce; by all-reduce, with activations that are split on
+/// their way to the next stage; or by reduce-scatter and all-gather, which split the sequence.
 enum class Communication : std::uint8_t { AllReduce, PointToPoint, ReduceScatter };
 
 /// How the exchanges of tensor parallelism hide behind the matrix products next to them.
@@ -41,8 +41,8 @@ enum class Overlap : std::uint8_t { None, Ring, Pipe };
 /// The kinds of parallelism, as indices of Execution::networks.
 enum class Axis : std::uint8_t { Tensor, Pipeline, Data };
 
-/// One way to execute a step.  tensor * pipeline * data chips; each data rank has
-/// global_batch / data samples, micro_batch at a time; a stage's blocks make `chunks` chunks.
+/// One way to execute a step on tensor * pipeline * data chips.  Each data rank computes
+/// global_batch / data samples, micro_batch at a time; the blocks of a stage form `chunks` chunks.
 struct Execution {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
@@ -66,13 +66,13 @@ struct Execution {
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 
-/// The decisions in the order in which the search takes them, each as its place in its domain:
-/// equal costs are ordered by the first difference, the lesser first.
+/// The decisions in the order in which the search takes them, each as its place in its domain.
+/// Executions of equal cost are ordered lexicographically by them.
 std::vector<std::int64_t> decisions_of(const Execution& execution);
-/// The execution whose first decisions these are, the others as by default; nothing if they are
-/// none.
+/// The execution with these first decisions and defaults for all others; nothing if they are not
+/// valid decisions.
 std::optional<Execution> execution_of(const std::vector<std::int64_t>& decisions);
-/// The number of decisions at each level of the search.
+/// The number of decisions that are taken once each level of the search is complete.
 inline constexpr std::size_t kDegreeDecisions = 4;
 inline constexpr std::size_t kScheduleDecisions = 6;
 inline constexpr std::size_t kShapeDecisions = 15;
@@ -94,14 +94,14 @@ constexpr auto words(Overlap) { return named<Overlap>("none", "ring", "pipe"); }
 
 /// The counts of a schedule, as doubles, since they are factors of times and sizes.
 struct Schedule {
-  double blocks = 1.0;  ///< of the first stage, which has the most
+  double blocks = 1.0;  ///< blocks of the first stage, which has the most
   double chunks = 1.0;
   double chunk_blocks = 1.0;  ///< blocks of a chunk, its edge block included
   double stages = 1.0;
   double micro_batches = 1.0;  ///< of a data rank
   double in_flight = 1.0;      ///< micro-batches whose activations a stage keeps
-  double short_stages = 0.0;   ///< stages that have a block less
-  double last_round = 1.0;     ///< micro-batches of the last round of one for each stage
+  double short_stages = 0.0;   ///< stages that have one block less
+  double last_round = 1.0;     ///< micro-batches of the last round; full rounds have `stages`
   double missing = 0.0;        ///< micro-batches missing in the last round
 };
 

@@ -11,7 +11,7 @@ BlockMemory block_memory(const BlockKernels& kernels, const ModelShape& transfor
   for (const BlockKernel& kernel : kernels) {
     memory.elements += kernel.weights;
     if (kernel.working) memory.working += kernel.activations;
-    // A forward pass has no backward pass to forget anything for.
+    // `kept` is for training only: without a backward pass, all activations count.
     if (kernel.kept || !transformer.training) memory.kept += kernel.activations;
     if (!transformer.training) continue;
     if (!kernel.output_kept) memory.kept -= kernel.output;
@@ -33,7 +33,7 @@ MemoryUse memory_use(const BlockMemory& block, const Schedule& schedule,
   const bool full = block.checkpoint > Bytes{};
   const double parts = execution.sharding ? static_cast<double>(execution.data) : 1.0;
   const Bytes summed(4.0 * block.elements);             // gradients of weights, 32 bits
-  const Bytes waiting(block.elements * kWord / parts);  // the same, half precision, divided
+  const Bytes waiting(block.elements * kWord / parts);  // gradients that ranks divide, 16 bits
   const Bytes states(12.0 * block.elements / parts);
   MemoryUse use;
   MemoryParts& first = use.first;
@@ -47,7 +47,7 @@ MemoryUse memory_use(const BlockMemory& block, const Schedule& schedule,
     first.weight_gradients = summed + (schedule.blocks - 1.0) * waiting;
     first.optimizer = schedule.blocks * states;
   }
-  // A block in use and the next one on its way.
+  // The first memory holds the block in use and the next block, which is on its way.
   if (execution.offload.weights) {
     second.weights = first.weights;
     first.weights = 2.0 * block.weights;

@@ -8,7 +8,7 @@
 namespace dfsearch::calculon {
 namespace {
 
-/// Base and edge block in both passes.
+/// The times of a base block and of an edge block in both passes.
 struct ChunkBlocks {
   Seconds base_forward{};
   Seconds edge_forward{};
@@ -16,7 +16,7 @@ struct ChunkBlocks {
   Seconds edge_backward{};
 };
 
-/// One block after the other: the base blocks of a chunk, then its edge block.
+/// The time of a chunk, whose base blocks and then its edge block run one after the other.
 Seconds over_chunk(const Schedule& schedule, Seconds base, Seconds edge) {
   return (schedule.chunk_blocks - 1.0) * base + edge;
 }

@@ -19,21 +19,21 @@ struct StepTime {
   Seconds data{};          ///< exposed sums of gradients
   Seconds offload{};       ///< exposed copies of the second memory
 
-  /// In this order: with a lesser part the rounded sum is never greater.
+  /// The order of the sum is fixed, so that the rounded sum never falls if a part grows.
   [[nodiscard]] Seconds total() const {
     return forward + backward + recompute + optimizer + tensor + tensor_again + pipeline + bubble +
            data + offload;
   }
 };
 
-/// The parts of a step time without the sums of gradients.
+/// The inputs of a step time, apart from the sums of gradients.
 struct StepBasis {
   Schedule schedule;
   BlockTimes block;
   PassTimes optimizer;
   bool training = true;
   Seconds hop{};              ///< a transfer to the next stage
-  Seconds backward_hop{};     ///< and back
+  Seconds backward_hop{};     ///< a transfer of gradients back
   Seconds forward_offload{};  ///< moving a block to and from the second memory
   Seconds backward_offload{};
 };
@@ -45,11 +45,11 @@ struct GradientSums {
   bool sharded = false;        ///< the optimizer's states are divided
   bool with_tensor = false;    ///< on the network of tensor groups
   bool with_pipeline = false;  ///< on the network of stages
-  double usage = 0.0;          ///< share of the processor that their network takes
+  double usage = 0.0;          ///< share of the processor that the sums take
 };
 
-/// The step, `data` left at nothing.  No part falls when a time of the basis rises, unless stages
-/// have different numbers of blocks (then `bubble` may).
+/// The time of a step; `data` stays 0.  No part falls when a time of the basis rises; only `bubble`
+/// may fall, if stages have different numbers of blocks.
 StepTime step_time(const StepBasis& basis);
 
 Seconds data_time(const StepBasis& basis, const GradientSums& sums);

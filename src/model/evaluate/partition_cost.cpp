@@ -12,7 +12,7 @@
 namespace dfsearch {
 namespace {
 
-/// A level of the chip that takes longer than all before it.
+/// Raises `compute` to the time of the slowest level of the chip, if that is longer, and names it.
 // docs/technology.md (20)
 void add_levels(const std::vector<OnChipLevel>& levels, const LevelTicks& times,
                 PartitionParts& parts) {
@@ -131,7 +131,7 @@ std::variant<PartitionParts, Infeasible> PartitionEvaluator::own_parts(
   return parts;
 }
 
-/// Whether the kernel that this one takes turns with is there, too.
+/// Whether the partition also has the kernel with which this kernel takes turns.
 // docs/model.md (59)
 bool PartitionEvaluator::keeps_weight(KernelId kernel, std::int64_t index) const {
   const std::optional<TensorId> turn = graph_.turn(kernel);
@@ -140,7 +140,7 @@ bool PartitionEvaluator::keeps_weight(KernelId kernel, std::int64_t index) const
   return produced && consumed;
 }
 
-/// A tensor that comes over the link of the pipeline does not wait in memory.
+/// Whether a tensor passes from stage to stage: it comes over a link and does not wait in memory.
 // docs/model.md (54)
 bool PartitionEvaluator::crosses_stages(TensorId tensor) const {
   const Tensor& ends = graph_.tensor(tensor);
@@ -188,8 +188,9 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
   cost.sram = inside + inputs + outputs + weights;
   const Bytes available = problem_.system.accelerator.sram;
   if (cost.sram <= available) return std::nullopt;
-  // A weight alone on the chip may be cut into pieces, and its output with it; so may a sum.  Where
-  // a kernel streams nothing waits on the chip for another one, so all of it may.
+  // The weight (or the sum) of a kernel alone in its partition may be cut into pieces, together
+  // with the output.  A lone kernel that streams may be cut in any way, since nothing on the chip
+  // waits for another kernel.
   const bool alone = members.kernels.size() == 1;
   const Kernel& first = graph_.kernel(members.kernels.front());
   const LoneKernel lone{

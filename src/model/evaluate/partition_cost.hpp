@@ -22,7 +22,7 @@ namespace dfsearch {
 struct PartitionMembers {
   std::int64_t index = 0;
   std::vector<KernelId> kernels;
-  std::vector<TensorId> tensors;  ///< with their producer or their consumer in it, or both
+  std::vector<TensorId> tensors;  ///< tensors whose producer or consumer is in the partition
 };
 
 /// The partitions that contain a kernel, by ascending index.  Takes time linear in the kernels
@@ -32,14 +32,14 @@ std::vector<PartitionMembers> members_of_partitions(const DataflowGraph& graph,
 
 /// The times of a partition.  Each is at most kNever, so that no sum overflows.
 struct PartitionParts {
-  Ticks compute = 0;  ///< or the slowest level of the chip, if that takes longer
+  Ticks compute = 0;  ///< the time of the cores, or of the slowest on-chip level if it is longer
   Ticks traffic = 0;  ///< to and from memory
   Ticks network = 0;
   Ticks weight_loads = 0;
-  Ticks reloads = 0;  ///< of weights that steps read again: traffic as well
+  Ticks reloads = 0;  ///< weights that steps read again, in addition to `traffic`
   Ticks memory_latency = 0;
   Ticks step_latency = 0;                    ///< latency in `traffic`
-  Bottleneck on_chip = Bottleneck::Compute;  ///< the resource that `compute` is the time of
+  Bottleneck on_chip = Bottleneck::Compute;  ///< the resource with the time `compute`
 
   /// docs/model.md (33)
   [[nodiscard]] Ticks memory() const {
@@ -69,9 +69,9 @@ class PartitionEvaluator {
 
   std::variant<Result, Infeasible> evaluate(const PartitionMembers& members);
 
-  /// The times that do not depend on the ends of tensors outside the partition: all but the
-  /// transfers of tensors that cross.  Includes the loads of weights, whether the stage loads them
-  /// or not.  Sets the SRAM of the partition.
+  /// All times but the transfers of tensors that cross the border of the partition, so they do not
+  /// depend on other partitions.  Includes the loads of weights even if the stage loads none.  Sets
+  /// the SRAM of the partition.
   std::variant<PartitionParts, Infeasible> own_parts(const PartitionMembers& members,
                                                      PartitionCost& cost);
 
@@ -109,10 +109,10 @@ class PartitionEvaluator {
 
 struct StageCosts {
   std::vector<StageCost> stages;
-  std::vector<Ticks> times;  ///< of each for a sample
-  Ticks sum = 0;             ///< of them
-  std::size_t slowest = 0;   ///< the first of them
-  std::size_t fullest = 0;   ///< the first that needs most memory
+  std::vector<Ticks> times;  ///< the time of each stage for a sample
+  Ticks sum = 0;             ///< the sum of `times`
+  std::size_t slowest = 0;   ///< the first stage with the greatest time
+  std::size_t fullest = 0;   ///< the first stage that needs most memory
 };
 
 /// `partitions` belong to the mapping, which keeps the rules of mapping_rules.hpp, and `ticks` are

@@ -22,8 +22,8 @@ class StageMembers {
     return static_cast<std::size_t>(degree_of(mapping_.network, Strategy::Pipeline));
   }
 
-  /// Bytes that a stage hands to the next one, or back, for a tile: a tensor that skips stages is
-  /// handed on by each of them.
+  /// Bytes of a tile that each stage hands to the next stage, or to the previous one if `back`.  A
+  /// tensor that skips stages is handed on by each stage on its way.
   // docs/model.md (54)
   [[nodiscard]] std::vector<Bytes> handed_on(bool back) const {
     std::vector<Bytes> bytes(count());
@@ -31,7 +31,7 @@ class StageMembers {
       std::size_t from = stage(graph_.tensors()[t].from);
       std::size_t to = stage(graph_.tensors()[t].to);
       if (back ? from <= to : from >= to) continue;
-      // Backward the producer is the last of them, and the consumer is not among them either.
+      // Backward, the stages `to` + 1 to `from` hand the tensor on.
       if (back) std::swap(++from, ++to);
       for (std::size_t j = from; j < to; ++j) bytes[j] += costs_.tile_bytes(TensorId(t));
     }
@@ -57,8 +57,7 @@ class StageMembers {
   }
 
  private:
-  /// The bytes that wait in memory, while a partition works, in tensors that begin and end in its
-  /// stage.
+  /// While a partition works, the bytes that wait in memory in tensors with both ends in its stage.
   [[nodiscard]] Bytes alive(const PartitionMembers& members) const {
     Bytes sum{};
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {

@@ -1,8 +1,8 @@
-// Bailey's and the transposition algorithms of FFTs (Bailey 1990; Foster and Worley 1997): a
-// dimension is transformed where all its points are, in passes over what a core holds, and
-// transpositions bring the next dimension there.  Slabs transpose once among all chips, pencils
-// once along each side of a grid P x Q.  Both sides of a grid divide the number of chips, so all
-// grids are tried.
+// Bailey's and the transposition algorithms of FFTs (Bailey 1990; Foster and Worley 1997): a chip
+// transforms a dimension of which it has all points, in passes over the points that a core holds,
+// and transpositions then bring all points of the next dimension to one chip.  Slabs transpose once
+// among all chips, pencils once along each side of a grid P x Q.  Both sides of a grid divide the
+// number of chips, so all grids are tried.
 
 #include "model/hpc/fft.hpp"
 
@@ -28,8 +28,8 @@ Seconds butterfly_time(const FftTask& task) {
   return Flops(5.0 * points * depth) / task.vector;
 }
 
-/// The exchange among `members` chips, each `stride` chips behind the other, which fill axes from
-/// the inside out.  On a ring the groups between them share its links.
+/// The exchange among `members` chips at distances of `stride` chips, which fill the axes from the
+/// inside out.  On a ring, the interleaved groups share its links.
 FftExchange exchange_of(const FftNetwork& network, std::int64_t members, std::int64_t stride) {
   FftExchange exchange{.members = members, .out = {}, .messages = 0};
   std::vector<collective::Axis> parts;
@@ -47,7 +47,7 @@ FftExchange exchange_of(const FftNetwork& network, std::int64_t members, std::in
     left = std::ceil(left / part.n);
     if (part.n > 1.0) parts.push_back(part);
   }
-  // Beyond the innermost axis messages are many and short.
+  // Beyond the innermost axis messages are many and short, so each pays its latency.
   if (parts.size() > 1 || (!parts.empty() && number(members * stride) > network.axes.front().n)) {
     exchange.messages = members;
   }
@@ -64,7 +64,7 @@ FftExchange exchange_of(const FftNetwork& network, std::int64_t members, std::in
 std::int64_t fft_passes(std::int64_t points, Bytes fast, Bytes element) {
   const double held = fast / element;
   if (points <= 1 || number(points) <= held) return 1;
-  // A pass splits off a factor that is held at once.
+  // Each pass transforms a factor of the length whose points fit at once.
   if (held < 2.0) return std::int64_t{1} << 20;
   const double factors = std::log(number(points)) / std::log(held);
   return static_cast<std::int64_t>(std::ceil(factors));
@@ -102,7 +102,8 @@ std::optional<FftPlan> best_fft(const FftTask& task, const FftNetwork& network, 
   std::optional<FftPlan> best;
   const auto consider = [&](FftPlan plan) {
     const bool is_line = task.sides.size() == 1;
-    // A line that was cut in two needs three exchanges to come out in order, all else comes back.
+    // For the natural order a transform of one dimension needs three exchanges; other transforms
+    // repeat their exchanges to go back.
     const std::size_t once = plan.exchanges.size();
     const std::size_t times = !natural ? 1 : is_line ? 3 : 2;
     for (std::size_t i = once; i < once * times; ++i) {
@@ -112,7 +113,7 @@ std::optional<FftPlan> best_fft(const FftTask& task, const FftNetwork& network, 
     if (!best || plan.time < best->time) best = std::move(plan);
   };
   const std::int64_t chips = task.chips;
-  // The shorter part of a line that is cut in two, or the shortest dimension that is cut.
+  // The shorter factor of a transform of one dimension, or the shortest dimension.
   std::int64_t least = *std::min_element(task.sides.begin(), task.sides.end());
   if (task.sides.size() == 1) {
     least = static_cast<std::int64_t>(std::sqrt(number(task.sides.front())));

@@ -27,7 +27,7 @@ std::int64_t fft_passes(std::int64_t points, Bytes fast, Bytes element);
 /// A transposition among `members` chips.
 struct FftExchange {
   std::int64_t members = 1;
-  BytesPerSecond out{};  ///< of a chip, out of the group
+  BytesPerSecond out{};  ///< rate at which a chip sends to the others
   std::int64_t messages = 0;
 };
 
@@ -38,7 +38,7 @@ struct FftTask {
   bool is_real = false;  ///< half of the bytes and of the work
   Bytes fast{};          ///< memory of a core that holds the points of a pass
   double repack =
-      0.0;  ///< passes more for packing: 2 of MPI libraries, 1 where the exchange reorders
+      0.0;  ///< further passes for packing: 2 in MPI libraries, 1 if the exchange reorders
   BytesPerSecond memory{};  ///< of a chip
   FlopsPerSecond vector{};  ///< of a chip, in the format of the points
   Seconds alpha{};          ///< of a message
@@ -52,7 +52,7 @@ Seconds fft_time(const FftTask& task, const std::vector<FftExchange>& exchanges)
 
 struct FftNetwork {
   std::vector<collective::Axis> axes;  ///< innermost first
-  double share = 0.75;                 ///< of their links that exchanges reach
+  double share = 0.75;                 ///< share of the bandwidth that exchanges reach
 };
 
 /// A way to do a transform.
@@ -64,15 +64,15 @@ struct FftPlan {
   Seconds time{};
 };
 
-/// The best of slabs and of pencils over all grids; `natural` asks for the order of the input in
-/// the output.  A layout may be given, and P of pencils.  Nothing if no layout has a part for each
-/// chip.
+/// The fastest of slabs and of pencils over all grids; if `natural`, the output has the order of
+/// the input.  `layout` and `p`, the side P of pencils, restrict the choice.  Nothing if no layout
+/// has a part for each chip.
 std::optional<FftPlan> best_fft(const FftTask& task, const FftNetwork& network, bool natural,
                                 std::optional<FftLayout> layout = std::nullopt,
                                 std::optional<std::int64_t> p = std::nullopt);
 
-/// No layout, grid or order takes less: the passes with all memory of a chip in place of one core,
-/// the butterflies, and the least exchange over both networks at once.
+/// A lower bound on the time of all layouts, grids and orders: the longest of the passes with all
+/// fast memory of a chip, the butterflies, and the least exchange over all axes at once.
 Seconds fft_bound(const FftTask& task, Bytes all_fast, const FftNetwork& network);
 
 }  // namespace dfsearch

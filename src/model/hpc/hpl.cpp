@@ -2,10 +2,10 @@
 // High-Performance Linpack for exascale accelerated architectures", SC 2023).
 //
 // A step updates the s x s matrix behind its panel, factors and broadcasts the next panel, and
-// swaps rows.  With lookahead the longer of update and panel counts.  Update less panel and swap is
-// a quadratic of s with a positive leading term, so it is negative between its two roots only: the
-// steps fall into at most three ranges, and sums of r^0, r^1 and r^2 over a range are closed forms
-// in whole numbers.
+// swaps rows.  With lookahead the longer of update and panel counts.  The difference between the
+// time of the update and the times of panel and swap is a quadratic of s with a positive leading
+// term, so it is negative between its two roots only: the steps fall into at most three ranges, and
+// sums of s^0, s^1 and s^2 over a range are closed forms in whole numbers.
 
 #include "model/hpc/hpl.hpp"
 
@@ -116,7 +116,7 @@ Sums sums(const HplRun& run, std::int64_t first, std::int64_t end) {
   return between;
 }
 
-/// The steps from `first` to `end` - 1 wait for the panel: there `update` less `other` is negative.
+/// The steps from `first` to `end` - 1, which wait for the panel: their update takes less time.
 struct Range {
   std::int64_t first = 0;
   std::int64_t end = 0;
@@ -244,7 +244,7 @@ std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
     set_links(network, node, run, answer.rates);
     answer.time = hpl_time(run, answer.rates);
     if (const std::int64_t rest = run.n % run.block; rest > 0) {
-      HplRun last = run;  // the columns that no whole block has
+      HplRun last = run;  // the columns after the last whole block
       last.n = last.block = rest;
       answer.time.time += hpl_step(last, answer.rates, 0).panel + answer.rates.step;
       ++answer.time.steps;
@@ -282,8 +282,8 @@ std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
   return best;
 }
 
-// Update at the rate of the greatest block, panel at the work of the least.  With lookahead a sum
-// of the greater of two is no less than the greater of both sums.
+// The update runs at the rate of the greatest block, and the panel has the work of the least block.
+// If there is lookahead, the sum over steps of the greater time is at least the greater sum.
 // docs/hpc.md (11)
 Seconds hpl_bound(const HplRun& run, const HplRates& rates, std::int64_t least, std::int64_t most,
                   std::span<const HplGrid> grids) {
@@ -292,7 +292,7 @@ Seconds hpl_bound(const HplRun& run, const HplRates& rates, std::int64_t least, 
   const double b1 = number(most);
   const double steps = number(run.n / most);
   const auto positive = [](double x) { return std::max(0.0, x); };
-  // The least of b times the sums over k of s, s^2 and r, of any block.
+  // Lower bounds, for any block b, on b times the sums of s, s^2 and r over the steps.
   const double rows = positive(n - b1);
   const double sum_s2 = positive(rows * rows * rows / 3.0 - b1 * n * n);
   const double sum_s = positive((rows * rows - b1 * b1) / 2.0);

@@ -1,6 +1,6 @@
 #pragma once
-// High-Performance Linpack on a grid of P x Q processes, one a chip (docs/hpc.md, section 1): the
-// time of all steps in closed form, the best grid and block, and a bound over many of them.
+// High-Performance Linpack on a grid of P x Q processes, one on each chip (docs/hpc.md, section 1):
+// the time of all steps in closed form, the best grid and block, and a bound over many of both.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace dfsearch {
 
 struct HplRates {
-  FlopsPerSecond product{};  ///< of a wide product
+  FlopsPerSecond product{};  ///< of a product with wide blocks
   double half = 0.0;         ///< block at which products reach half of this rate
   FlopsPerSecond panel{};    ///< of the factorization of a panel
   /// Memory of a process; without it products alone count.
@@ -20,7 +20,7 @@ struct HplRates {
   BytesPerSecond row{};  ///< along the rows of the grid
   BytesPerSecond column{};
   Seconds alpha{};
-  Seconds step{};  ///< of a step, beside all else: launches, small products
+  Seconds step{};  ///< added to each step: launches, small products
 };
 
 struct HplRun {
@@ -28,8 +28,8 @@ struct HplRun {
   std::int64_t block = 1;
   std::int64_t p = 1;
   std::int64_t q = 1;
-  bool lookahead = true;  ///< a panel is factored while the matrix behind the last one is updated
-  double hidden = 1.0;    ///< share of the swap of rows behind the update
+  bool lookahead = true;  ///< a panel is factored during the update of the step before
+  double hidden = 1.0;    ///< share of the swap of rows that hides behind the update
   Bytes word{8.0};
 
   [[nodiscard]] std::int64_t processes() const { return p * q; }
@@ -53,18 +53,17 @@ struct HplTime {
 /// FLOP that a run is credited with.
 Flops hpl_flops(std::int64_t n);
 
-/// The times of step `k`, of n / block.
+/// The times of step `k`; a run has n / block steps.
 HplStep hpl_step(const HplRun& run, const HplRates& rates, std::int64_t k);
 
-/// All steps and the solution of the triangular system, in time that does not depend on the number
-/// of steps.
+/// The time of all steps and of the solution of the triangular system, by closed forms.
 HplTime hpl_time(const HplRun& run, const HplRates& rates);
 
 /// The memory of a process.
 Bytes hpl_bytes(const HplRun& run);
 
-/// A grid of processes, P rows of Q.  The squarest one has P Q > 0.99 G and P <= Q <= 2 P and the
-/// most processes, if there is such a grid, else all G.
+/// A grid of processes, P rows of Q.  The squarest grid of G processes is the one with the most
+/// processes among grids with P Q > 0.99 G and P <= Q <= 2 P; if there is none, it has all G.
 struct HplGrid {
   std::int64_t p = 1;
   std::int64_t q = 1;
@@ -80,12 +79,12 @@ struct HplChoices {
 /// Nodes whose processes share their links to other nodes.
 struct HplNetwork {
   std::int64_t node = 1;      ///< processes of a node
-  BytesPerSecond inside{};    ///< of a process to another one of its node
-  BytesPerSecond injected{};  ///< of a whole node to others
-  double share = 0.8;         ///< of `injected` that messages reach
+  BytesPerSecond inside{};    ///< from a process to another process of its node
+  BytesPerSecond injected{};  ///< from a whole node to other nodes
+  double share = 0.8;         ///< share of `injected` that messages reach
 };
 
-/// Bandwidths along rows and columns of a grid whose nodes are parts of p x q processes.
+/// Sets the bandwidths along rows and columns of a grid; `node` is the part of it on one node.
 void set_links(const HplNetwork& network, const HplGrid& node, const HplRun& run, HplRates& rates);
 
 struct HplAnswer {
@@ -95,8 +94,8 @@ struct HplAnswer {
   HplRates rates;
 };
 
-/// The run of least time among all choices and parts of nodes; ties go to the first.  Columns that
-/// no whole block has are a last panel.  Nothing if no choice fits `capacity`.
+/// The run of least time among all choices and all grids of a node; ties go to the first.  Columns
+/// after the last whole block form a last panel.  Nothing if no choice fits `capacity`.
 std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
                                   const HplChoices& choices, const HplNetwork& network,
                                   Bytes capacity);

@@ -13,14 +13,14 @@ namespace dfsearch {
 /// The dimensions with members, innermost first; all degrees of the machine are given.
 std::vector<collective::Axis> axes_of(const Machine& machine);
 
-/// Nodes are the innermost dimension, if there is another one.
+/// The chips of the innermost dimension with members form a node.
 HplNetwork hpl_network(const Machine& machine);
 
-/// Rates of a process with products at `product`, and constants of GPUs for all else.
+/// Rates of a process whose products run at `product`; all other rates are constants of GPUs.
 HplRates hpl_rates(const Machine& machine, FlopsPerSecond product);
 
-/// The task of transforms of this machine, whose points are complex numbers of `element` bytes:
-/// without `fast` a core holds what the SRAM holds.
+/// The task of transforms on this machine, whose points are complex numbers of `element` bytes; its
+/// `fast` memory is the SRAM.
 FftTask fft_task(const Machine& machine, std::vector<std::int64_t> sides, Bytes element,
                  FlopsPerSecond vector);
 

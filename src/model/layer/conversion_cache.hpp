@@ -19,8 +19,8 @@
 
 namespace dfsearch {
 
-/// Seconds a tile by tensor, producer's and consumer's loops, along one network.  Any thread may
-/// use it.
+/// Conversion times of a tile on one network, by tensor and by the loops of producer and consumer.
+/// Any thread may use it.
 class ConversionTable {
  public:
   explicit ConversionTable(const DataflowGraph& graph)
@@ -30,11 +30,11 @@ class ConversionTable {
     for (std::atomic<double>& seconds : known_) seconds.store(kUnknown, std::memory_order_relaxed);
   }
 
-  /// The time, which `compute()` gives where it is not known; of a tensor that is none of the
-  /// graph, such as a seam, it never is.
+  /// Returns the known time, or calls `compute()` and keeps its result.  Times of tensors outside
+  /// of the graph, such as seams, are not kept.
   template <typename Compute>
   Seconds time(const Tensor& tensor, LoopPair producer, LoopPair consumer, Compute&& compute) {
-    const std::less<const Tensor*> before;  // also of pointers into other arrays
+    const std::less<const Tensor*> before;  // orders pointers into different arrays, too
     if (before(&tensor, first_) || !before(&tensor, first_ + tensors_)) return compute();
     const auto index = static_cast<std::size_t>(&tensor - first_);
     std::atomic<double>& known =
@@ -54,11 +54,11 @@ class ConversionTable {
   std::vector<std::atomic<double>> known_;
 };
 
-/// The tables of the networks and tiles of one problem.  Any thread may use it; a full cache has no
-/// more tables.
+/// Conversion tables of one problem by network and number of tiles.  Any thread may use it; a full
+/// cache adds no table.
 class ConversionCache {
  public:
-  /// Null where the cache is full.
+  /// Returns null if the table is new and the cache is full.
   std::shared_ptr<ConversionTable> table(const DataflowGraph& graph,
                                          const std::vector<Mapping::Dimension>& network,
                                          std::int64_t tiles) {

@@ -22,7 +22,7 @@ class Passage {
         made_(produced_layouts(producer)),
         wanted_(wanted_layouts(context.problem, tensor, consumer)) {}
 
-  /// The time to convert it along one axis, before or after the other.
+  /// The time to convert the tensor along one axis, before or after the other axis.
   // docs/model.md (37)
   [[nodiscard]] Seconds along(std::size_t axis, bool other_is_done) const {
     const Collectives& group = context_.axes[axis];
@@ -40,7 +40,7 @@ class Passage {
     state.made.loops[axis] = Loop::None;
     const double chips = static_cast<double>(group.members());
     const double tiles = static_cast<double>(context_.tiles);
-    // A tensor is converted step by step if both ends work so.
+    // A tensor is converted step by step if both its kernels work in steps.
     const auto steps = static_cast<double>(
         std::min(graph_.kernel(tensor_.from).steps, graph_.kernel(tensor_.to).steps));
     if (needed == Conversion::AllGather) {
@@ -61,8 +61,8 @@ class Passage {
   }
 
  private:
-  /// The layout of a chip: along some axes as the producer makes it, along others as the consumer
-  /// requires it, along all others whole.
+  /// The layout of a tensor during its conversion: as the producer makes it along axes with a loop
+  /// in `made`, as the consumer requires it along axes that are done, and whole along others.
   struct State {
     LoopPair made;
     std::array<bool, kTensorAxes> is_done{};

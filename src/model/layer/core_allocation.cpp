@@ -45,12 +45,12 @@ std::vector<std::int64_t> useful_units(std::int64_t extent, std::int64_t width,
   return units;
 }
 
-/// The number of passes of a core over the extents of a step.
+/// The number of times that a core runs through the extents of a step.
 std::int64_t rounds(const Kernel& kernel, const Shard& shard) {
   return capped_product(passes(kernel), shard.steps);
 }
 
-/// Cycles of a kernel that runs slower, or faster, than an array or its lanes.
+/// Cycles times the factor of a kernel that runs slower, or faster, than an array or its lanes.
 // docs/model.md (65)
 std::int64_t scaled(std::int64_t cycles, double scale) {
   if (scale == 1.0) return cycles;
@@ -58,8 +58,8 @@ std::int64_t scaled(std::int64_t cycles, double scale) {
   return static_cast<std::int64_t>(std::min(std::ceil(static_cast<double>(cycles) * scale), most));
 }
 
-/// Cycles of a kernel whose arrays keep an operand, its output or another one, which moves into
-/// them row by row before the rest streams past it.
+/// Cycles of a kernel whose arrays keep the operand of the dataflow.  A weight or an input is
+/// loaded row by row before the other operand streams past it; an output is not loaded.
 std::int64_t systolic_cycles(const Kernel& kernel, const Shard& shard, Dataflow dataflow,
                              const Accelerator& accelerator, CoreGrid grid) {
   const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
@@ -77,8 +77,8 @@ struct AlikeKernels {
   std::int64_t kernels = 0;
 };
 
-/// Each list with its kernels; a list comes up again where many others lie between two of its
-/// kernels, as looking farther back would take longer than it spares.
+/// Each list with its number of kernels.  A list may appear more than once, since the search for an
+/// equal list looks at the last 16 only: looking farther back would cost more than it saves.
 std::vector<AlikeKernels> alike_kernels(std::span<const std::vector<CoreOption>* const> options) {
   constexpr std::ptrdiff_t kMostLooks = 16;
   std::vector<AlikeKernels> alike;
@@ -154,7 +154,7 @@ std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64
   const auto fewer_cores = [](const CoreOption& a, const CoreOption& b) {
     return a.cores != b.cores ? a.cores < b.cores : a.cycles < b.cycles;
   };
-  // Few cores: the best for each number of them.  Many: sorted.
+  // If cores are few, `best_of` has the best option of each number of cores; else `all` is sorted.
   std::vector<const CoreOption*> best_of(cores <= kMostBuckets ? to_size(cores) + 1 : 0, nullptr);
   if (best_of.empty()) std::stable_sort(all.begin(), all.end(), fewer_cores);
   std::vector<CoreOption> best;
@@ -210,9 +210,9 @@ const CoreOption* cheapest_within(const std::vector<CoreOption>& options, std::i
 std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>* const> options,
                                          std::int64_t cores) {
   if (static_cast<std::int64_t>(options.size()) > cores) return std::nullopt;
-  std::int64_t low = 0;   // no pace below is possible
-  std::int64_t high = 0;  // one core each reaches this pace
-  double spent = 0.0;     // core-cycles of one core each: no allocation spends fewer
+  std::int64_t low = 0;   // no lower pace is possible
+  std::int64_t high = 0;  // one core for each kernel reaches this pace
+  double spent = 0.0;     // core-cycles with one core for each kernel, the least possible
   const std::vector<AlikeKernels> alike = alike_kernels(options);
   for (const auto& [list, kernels] : alike) {
     low = std::max(low, list->back().cycles);
@@ -221,13 +221,13 @@ std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>
   }
   const double mean = spent / static_cast<double>(cores) * (1.0 - 0x1p-30);
   low = std::max(low, static_cast<std::int64_t>(mean));
-  // Mostly the pace is little above the mean.  It is the cycles of some option, so both limits move
-  // to such numbers.
+  // The least pace is usually just above the mean.  It equals the cycles of some option, so both
+  // limits move to cycles of options.
   for (std::int64_t step = low / 32 + 1; low < high; step = std::min(2 * step, high)) {
     const std::int64_t pace = std::min(low + step, low + (high - low) / 2);
     std::int64_t used = 0;
     std::int64_t reached = 0;
-    std::int64_t next = high;  // the least pace above at which a kernel needs fewer cores
+    std::int64_t next = high;  // the least greater pace at which a kernel needs fewer cores
     for (const auto& [list, kernels] : alike) {
       const CoreOption* option = cheapest_within(*list, pace);
       used += kernels * option->cores;

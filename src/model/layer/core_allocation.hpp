@@ -17,13 +17,13 @@
 
 namespace dfsearch {
 
-/// The cycles that one tile takes on a grid of lanes x stages cores, by the dataflow of the
-/// accelerator or the best one.  SIMD kernels use the lanes only.  The count saturates far below
-/// overflow.
+/// The cycles that one tile takes on a grid of lanes x stages cores, with the dataflow of the
+/// accelerator or the best dataflow.  SIMD kernels use the lanes only.  The count saturates far
+/// below overflow.
 std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                     CoreGrid grid);
 
-/// The dataflow of a systolic kernel: the one with the fewest cycles, then with the fewest words
+/// The dataflow with which a systolic kernel takes the fewest cycles; ties go to the fewest words
 /// between array and registers.
 Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                      CoreGrid grid);
@@ -35,27 +35,26 @@ struct CoreOption {
   CoreGrid grid;
 };
 
-/// The ways to run a kernel that no other way beats in both cores and cycles: cores
-/// ascend, up to `accelerator.cores`, cycles strictly descend.  There is always one.
+/// The ways to run a kernel that no other way beats in both cores and cycles: cores ascend, up to
+/// `accelerator.cores`, and cycles strictly descend.  The list is never empty.
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
                                      const Accelerator& accelerator);
 
-/// Returns the options of at most `cores` cores that no other one beats, in the form of lists, and
-/// of equal ones the first.
+/// Returns the options of at most `cores` cores that no other option beats, in the order of
+/// core_options(); of equal options it keeps the first.
 std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores);
 
-/// Lists of options by the shapes they are for, to share among layers that differ
-/// in other decisions.  Any thread may use it; a full cache keeps its lists and adds
-/// no more.
+/// Lists of options by kernel and shapes, which layers that differ in other decisions share.  Any
+/// thread may use it; a full cache keeps its lists and adds no list.
 class CoreOptionsCache {
  public:
   using List = std::shared_ptr<const std::vector<CoreOption>>;
 
-  /// The options of the kernel in any of the shapes: the Pareto front of all.
+  /// The Pareto front of the options of the kernel in all of the shapes.
   List options(const Kernel& kernel, const std::vector<Shard>& shapes,
                const Accelerator& accelerator);
 
-  /// Further results that layers of the same machine have in common.
+  /// Further results that layers on the same machine share.
   LevelTrafficCache levels;
   ConversionCache conversions;
 
@@ -80,7 +79,7 @@ class CoreOptionsCache {
 std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>* const> options,
                                          std::int64_t cores);
 
-/// The smallest option that takes at most `limit` cycles; nullptr if none does.
+/// The option of fewest cores that takes at most `limit` cycles; nullptr if there is none.
 const CoreOption* cheapest_within(const std::vector<CoreOption>& options, std::int64_t limit);
 
 }  // namespace dfsearch

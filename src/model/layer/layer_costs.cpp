@@ -18,8 +18,8 @@ auto least(LoopSet loops, CostOf cost) {
   return best;
 }
 
-/// Whether values of a graph that works out of core may be too large for the chips.  Kernel by
-/// kernel all values cross memory; HPL and FFT have their traffic of their own.
+/// Whether values that exceed the SRAM of all chips are charged, in a graph that works out of core.
+/// If kernels run one by one, all values cross memory anyway; HPL and FFT have their own traffic.
 // docs/model.md (69)
 bool charges_large_values(const Problem& problem) {
   const WorkloadKind kind = problem.workload.kind;
@@ -84,7 +84,7 @@ std::vector<LayerCosts::KernelNumbers> LayerCosts::kernel_numbers() const {
   return numbers;
 }
 
-/// The least over the loops for each level by itself.
+/// Each level has its least time over the loops, whatever loops the other levels choose.
 // docs/technology.md (20)
 void LayerCosts::fill_levels(CoreOptionsCache* cache) {
   const std::vector<OnChipLevel>& levels = problem_.system.levels;
@@ -138,9 +138,9 @@ std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* c
   return options;
 }
 
-// The reference is the layer run kernel by kernel without overlap: no mapping with these decisions
-// takes much longer, and useful ones take at least a fair part of it.  It does not depend on
-// whether the first tier of memory suffices, so that the ticks of both cases can be compared.
+// The reference is the time of the layer kernel by kernel without overlap: no mapping with these
+// decisions takes much longer, and useful mappings take at least a fair part of it.  It does not
+// depend on whether the first tier of memory suffices, so that ticks of both cases are comparable.
 // docs/model.md (50), (51)
 Clock LayerCosts::make_clock(int coarser) const {
   Seconds reference{};
@@ -172,7 +172,7 @@ Clock LayerCosts::make_clock(int coarser) const {
     const auto stages = static_cast<double>(degree_of(decisions_.network, Strategy::Pipeline));
     reference += 2.0 * stages * handed_on_seconds(all);
   }
-  // Kernels that share cores can be slower than each on all of them.
+  // Kernels that share the cores can take longer than in turn on all cores.
   if (!problem_.execution.compute_utilization) coarser += 3;
   return Clock(reference, coarser);
 }
@@ -268,7 +268,8 @@ Ticks LayerCosts::step_latency(KernelId kernel) const {
                       problem_.system.memory[0].latency);
 }
 
-// Compares the least weights of the loops left: they exceed the SRAM only if all others do.
+// Adds up the least weight of each kernel over the loops left: the sum exceeds the SRAM only if the
+// weights exceed it for all decisions that are left.
 // docs/model.md (38)
 bool LayerCosts::weights_exceed_sram() const {
   const StepTime step = step_time(problem_, decisions_.network, decisions_.micro_batch);
@@ -277,8 +278,8 @@ bool LayerCosts::weights_exceed_sram() const {
   return sum * static_cast<double>(step.layers_per_stage) > problem_.system.accelerator.sram;
 }
 
-/// A sample's share of the weights that a step reads: at most the matrices that it uses, and
-/// nothing where explicit traffic of the tensor group reads the weight already.
+/// A sample's share of the weights that a step reads: at most the matrices that the sample uses,
+/// and nothing if explicit traffic of the tensor group reads the weight already.
 // docs/model.md (38)
 Bytes LayerCosts::load_of(KernelId id, LoopPair loop) const {
   const Kernel& kernel = graph_.kernel(id);
@@ -375,8 +376,8 @@ Bytes LayerCosts::tile_bytes_of(const Tensor& tensor) const {
   });
 }
 
-/// All of the tile along the axes where the consumer reads all of it, whatever part of it a chip
-/// makes.
+/// The bytes of a tile in a buffer.  Along axes where the consumer reads the whole tile, the buffer
+/// holds the whole tile, even if each chip makes a part only.
 // docs/model.md (31)
 Bytes LayerCosts::buffer_of(const Tensor& tensor) const {
   if (!converts_values(problem_)) return tile_bytes_of(tensor);
@@ -425,8 +426,8 @@ void LayerCosts::fill_tensors() {
   }
 }
 
-/// Only a kernel that no other can join has pieces, so their traffic is its own.  Before all loops
-/// are decided they move nothing, which is no more than after any decision.
+/// Adds the traffic of pieces.  Only a kernel that no other kernel can join has pieces, so their
+/// traffic belongs to the kernel.  Before all loops are decided it counts as zero, a lower bound.
 // docs/model.md (33)
 void LayerCosts::charge_pieces() {
   const auto is_decided = [](LoopSet loops) { return loops.size() == 1; };

@@ -1,12 +1,12 @@
 // The sharding of least communicated bytes, exactly.
 //
-// Bytes are a sum of one term per kernel (its own all-reduce) and one per tensor or
-// value (its conversions to other layouts) over the kernels with a choice; loops are
-// numbered in the order of preference, so that ties break as they should.  How many steps the
-// sum takes is known before the first one, so a graph that is too entangled is refused at once;
-// where no network splits any kernel, it has the first loops instead, which cost as little as any.
+// Bytes are a sum of a term for each kernel (its own all-reduce) and a term for each tensor or
+// value (its conversions to other layouts), over the kernels with a choice.  Loops are
+// numbered in the order of preference, so ties go to the preferred loops.  The number of steps is
+// known before the first step, so a graph that is too entangled is refused at once.  If no network
+// splits any kernel, all shardings cost the same, and such a graph gets the first loops instead.
 //
-// Against brute force: tests/model/layer/least_bytes_sharding_test.cpp.
+// Tested against brute force: tests/model/layer/least_bytes_sharding_test.cpp.
 
 #include <algorithm>
 #include <array>
@@ -28,15 +28,15 @@ namespace {
 // Elementary steps before the graph is declared too entangled: some seconds.
 // Layers of transformers, experts and the like take less than a thousandth.
 constexpr double kMostSteps = 4e9;
-// If no loop is split whatever is chosen: some ten milliseconds.
+// Elementary steps if no network splits any kernel: some ten milliseconds.
 constexpr double kMostStepsForNothing = 5e6;
-// Combinations of the loops of a value's kernels, before its layouts become variables.
+// Most combinations of loops of a value's kernels; with more, its layouts become variables.
 constexpr double kMostCombinations = 256.0;
 // Elements in place of bytes: whole numbers, so that ties are exact whatever the word.
 constexpr Bytes kElement(1.0);
 
-/// The choices of a problem as variables and terms: a variable for each kernel, and after these
-/// two-valued ones for whether a value is made in some layout.
+/// The choices of a problem as variables and terms: first a variable for each kernel, then
+/// variables of two values, which state whether a value is converted to a layout.
 class Choices {
  public:
   explicit Choices(const Problem& problem) : problem_(problem), graph_(problem.workload.graph) {
@@ -65,7 +65,7 @@ class Choices {
 
   [[nodiscard]] const std::vector<LoopPair>& first() const { return sharding_; }
 
-  /// Nothing if it takes more than `most_steps`.
+  /// The sharding of least bytes; nothing if it takes more than `most_steps` to find.
   [[nodiscard]] std::optional<std::vector<LoopPair>> best(double most_steps,
                                                           const Deadline& deadline) const {
     const auto values = least_sum(sizes_, terms_, most_steps, deadline);
@@ -76,8 +76,8 @@ class Choices {
   }
 
  private:
-  /// Adds a term over some kernels.  `bytes` computes its value for each combination of their
-  /// loops, which `sharding_` holds.  A constant term is left out.
+  /// Adds a term over some kernels.  `bytes` returns the value of the term for the loops in
+  /// `sharding_`, and is called for each combination of loops.  A constant term is left out.
   template <class Bytes>
   void add_term(std::vector<std::size_t> kernels, const Bytes& bytes) {
     std::sort(kernels.begin(), kernels.end());
@@ -104,7 +104,7 @@ class Choices {
     }
   }
 
-  /// Adds the tensors of a value, which pays for each layout once.
+  /// Adds the terms of a value, whose tensors together pay for each layout once.
   void add_value(const std::vector<TensorId>& value) {
     std::vector<std::size_t> ends{graph_.tensor(value.front()).from.index()};
     double combinations = static_cast<double>(sizes_[ends.front()]);
@@ -140,10 +140,10 @@ class Choices {
     return elements;
   }
 
-  /// Adds the terms of a value layout by layout, for values with too many combinations of
-  /// consumers.  Whether the value is made in this layout is a variable of its own: if it is, the
-  /// conversion is paid for, if it is not, no consumer may require the layout.  The variable stands
-  /// after all kernels, so ties among kernels do not change.
+  /// Adds the terms of a value for one layout, if consumers have too many combinations of loops.  A
+  /// variable states whether the value is converted to the layout: if so, the conversion is paid
+  /// for; if not, no consumer may require the layout.  The variable comes after all kernels, so
+  /// ties among kernels do not change.
   void add_layout(const std::vector<TensorId>& value, std::size_t layout) {
     const std::size_t producer = graph_.tensor(value.front()).from.index();
     const std::size_t made = sizes_.size();
@@ -179,8 +179,8 @@ class Choices {
   const Problem& problem_;
   const DataflowGraph& graph_;
   std::vector<std::vector<LoopPair>> loops_;  // per kernel
-  std::vector<std::size_t> sizes_;            // their number, then 2 for each layout
-  std::vector<LoopPair> sharding_;            // the first ones, but while terms are filled
+  std::vector<std::size_t> sizes_;            // the number of loops, then 2 for each layout
+  std::vector<LoopPair> sharding_;            // the first loops, except while terms are filled
   std::vector<SumTerm> terms_;
 };
 

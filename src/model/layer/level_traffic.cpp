@@ -7,11 +7,12 @@
 //     alpha ceil(N / b) + beta ceil(K / a).
 //
 // The least b with a value of ceil(N / b) leaves the most room for a, and the cost never grows with
-// a.  So a walk over the values of one ceil, with the least b of each and the greatest a beside it,
-// meets a best tile.  There are at most 2 sqrt(N) values, and the walk takes the shorter of the two
-// sides.  It skips each b whose own term exceeds the cost of some tile near the best, and ends
-// where the term of a alone exceeds the best cost so far.  A larger M excludes no tile, so the
-// result never grows with M.  tests/model/layer/level_traffic_test.cpp compares with all tiles.
+// a.  So a walk over the values of one ceil, which takes the least b of each value and the greatest
+// a that fits with it, meets a best tile.  There are at most 2 sqrt(N) values, and the walk takes
+// the shorter of the two sides.  It skips each b whose own term exceeds the cost of some tile near
+// the best, and ends if the term of a alone exceeds the best cost so far.  A larger M excludes no
+// tile, so the result never grows with M.  tests/model/layer/level_traffic_test.cpp compares the
+// result with all tiles.
 
 #include "model/layer/level_traffic.hpp"
 
@@ -24,7 +25,7 @@
 namespace dfsearch {
 namespace {
 
-/// A side of a tile that costs `weight` for each of the pieces of `extent` that it makes.
+/// A side of a tile, which cuts `extent` into pieces that cost `weight` each.
 struct Side {
   std::int64_t extent;
   double weight;
@@ -84,7 +85,7 @@ double tiled_words(const Shard& gemm, std::int64_t inner) {
   const double mk = number(gemm.m) * number(gemm.k);
   const double kn = number(gemm.k) * number(gemm.n);
   const double mn = number(gemm.m) * number(gemm.n);
-  // Each piece of K after the first reads and writes the output once more.
+  // Each piece of K but the first reads and writes the output again.
   const double output = mn + least_sides({gemm.n, mk}, {gemm.m, kn}, inner);
   const double weight = kn - mn + least_sides({gemm.n, mk}, {gemm.k, 2.0 * mn}, inner);
   const double input = mk - mn + least_sides({gemm.k, 2.0 * mn}, {gemm.m, kn}, inner);

@@ -17,7 +17,7 @@ namespace dfsearch {
 /// The words of a GEMM that leave the innermost level for the array of a core, which keeps
 /// its output until it is done.
 double array_words(const Shard& gemm, std::int64_t lanes, std::int64_t stages);
-/// The words with the dataflow of the accelerator, which must not be left to choose.
+/// The words with the dataflow of the accelerator, which must not be Dataflow::Best.
 double array_words(const Shard& gemm, const Accelerator& accelerator);
 
 /// The least words of a GEMM that leave a level, over all tiles that a memory of `inner` words
@@ -27,8 +27,8 @@ double tiled_words(const Shard& gemm, std::int64_t inner);
 /// The number of words of `word` bytes in a share of a level, at most 2^62.
 std::int64_t words_of(Bytes share, Bytes word);
 
-/// The bytes that a kernel moves out of each of the levels for one layer and sample, with
-/// `whole` the extents of the chip's part of it over the whole sequence.
+/// The bytes that a kernel moves out of each level for one layer and sample.  `whole` has the
+/// extents of the chip's part of the kernel over the whole sequence.
 std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
                                const Accelerator& accelerator,
                                const std::vector<OnChipLevel>& levels, Bytes word);

@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// The compute time of a kernel on all cores, or the time of the slowest level.
+/// The compute time of a kernel on all cores, or the time of its slowest on-chip level if longer.
 Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId kernel);
 
 Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);
@@ -20,15 +20,15 @@ struct LoneKernel {
   Bytes outputs{};
   Bytes weight{};
   bool has_pieces = false;
-  bool streams = false;  ///< in pieces of any size that fits
+  bool streams = false;  ///< the kernel may run in pieces of any size that fits
 
   /// Whether it overflows the SRAM, so that no other kernel can ever share its partition.
   [[nodiscard]] bool must_be_alone(Bytes sram) const { return inputs + outputs + weight > sram; }
-  /// Whether it fits in pieces: docs/model.md (32).
+  /// Whether the kernel fits in pieces: docs/model.md (32).
   [[nodiscard]] bool fits_in_pieces(Bytes sram) const {
     return must_be_alone(sram) && (streams || may_split_weight(sram));
   }
-  /// Whether a cut of its weight, and of its output with it, is enough.
+  /// Whether the kernel fits once its weight is cut, and its output with it.
   [[nodiscard]] bool may_split_weight(Bytes sram) const {
     return must_be_alone(sram) && has_pieces && inputs < sram;
   }

@@ -24,7 +24,7 @@ Collectives MachineNetwork::group(const std::vector<std::int64_t>& counts) const
     auto places = static_cast<std::int64_t>(dimension.degree);
     std::int64_t members = 1;
     while (places > 1 && at < counts.size()) {
-      // A count that does not divide the places takes its greatest number of them.
+      // A count takes as many of the places as it can, even if it does not divide them.
       const std::int64_t part = std::min(count, places);
       if (at % 2 == 0) members *= part;
       places /= part;
@@ -36,8 +36,8 @@ Collectives MachineNetwork::group(const std::vector<std::int64_t>& counts) const
   return all_.of_degrees(degrees);
 }
 
-// Per dimension: chips first exchange along the innermost dimension, then along the next; each step
-// moves all that a chip sends, Nc * a, and the steps of many messages overlap.
+// AllToAllTime::PerDimension: chips exchange along the innermost dimension first, then along the
+// next.  Each step moves all bytes that a chip sends, and the steps of many messages overlap.
 // docs/model.md (18), (19)
 Seconds MachineNetwork::all_to_all(Bytes pair) const {
   const Seconds time = time_ == AllToAllTime::PerDimension

@@ -21,23 +21,23 @@ class MachineNetwork {
 
   [[nodiscard]] const ChipGrid& grid() const { return grid_; }
 
-  /// The chips of a group (Communication::group), each dimension by the part that they fill; places
-  /// beyond the machine are left out.
+  /// The network of a group of chips (Communication::group): each dimension has the degree that the
+  /// group fills.  Places beyond the machine are left out.
   [[nodiscard]] Collectives group(const std::vector<std::int64_t>& counts) const;
 
   /// The time in which every chip sends every other `pair` bytes.
   [[nodiscard]] Seconds all_to_all(Bytes pair) const;
-  /// The time of bytes / X to all chips along side Y; over a link of dimension 1, and nothing
-  /// if X is 1, where all dimensions span the grid.
+  /// The time to send bytes / X to all chips along side Y.  If all dimensions span the grid
+  /// (GridSides::All), messages take a link of dimension 1, and X = 1 costs nothing.
   [[nodiscard]] Seconds grid_broadcast(Bytes bytes) const;
-  /// The time of bytes / Y to a chip along side X; over a link of dimension 0, and nothing if
-  /// Y is 1, where all dimensions span the grid.
+  /// The time to send bytes / Y to a chip along side X.  If all dimensions span the grid
+  /// (GridSides::All), messages take a link of dimension 0, and Y = 1 costs nothing.
   [[nodiscard]] Seconds grid_point_to_point(Bytes bytes) const;
 
  private:
   ChipGrid grid_;
   GridSides sides_;
-  std::vector<BytesPerSecond> links_;  // of every dimension
+  std::vector<BytesPerSecond> links_;  // bandwidth of a link of every dimension
   Collectives all_;
   AllToAllTime time_;
   PairCount pair_count_;

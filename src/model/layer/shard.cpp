@@ -15,7 +15,7 @@ double product(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
 }
 
-/// The rows of a chip, of `rows` in `outer` matrices that are dealt out whole.
+/// The most rows of a chip, if `chips` divide `outer` whole matrices with `rows` rows in all.
 std::int64_t rows_of_whole(std::int64_t rows, std::int64_t outer, std::int64_t chips) {
   return std::min(rows, ceil_div(outer, chips) * ceil_div(rows, outer));
 }
@@ -102,7 +102,8 @@ Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, st
   return shard;
 }
 
-// The first head of a chip is a multiple of `held`, so it has few possible places in its group.
+// The first head of a chip is a multiple of `held`, the heads of a chip.  So it has few possible
+// places among the heads that share keys and values, and the loop covers all of these.
 // docs/model.md (33)
 std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips) {
   const std::int64_t sharing = outer / shared;
@@ -180,7 +181,7 @@ Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& gr
   }
   const auto held = [&kernel](const Shard& shard) {
     const double rows = product(shard.m, shard.k);
-    // A weight is m x k; Spread::Machine divides n alone, of a weight too.
+    // A weight is m x k, but Spread::Machine divides n alone, even for kernels with a weight.
     const bool is_weight = kernel.has_weight() && kernel.spread != Spread::Machine;
     return is_weight ? rows : rows * static_cast<double>(shard.n);
   };
@@ -257,8 +258,8 @@ std::span<const Dataflow> dataflows_of(const Accelerator& accelerator) {
   return {&accelerator.dataflow, 1};
 }
 
-/// A word that stays serves several others: the sum of an output, the pieces that stream past a
-/// weight or an input.
+/// A word that stays in the arrays is reused: an output for its whole sum, a weight or an input for
+/// all pieces that stream past it.
 // docs/model.md (29)
 double register_words(const Shard& gemm, const Accelerator& accelerator, Dataflow dataflow) {
   const std::int64_t reused = dataflow == Dataflow::Output   ? gemm.k

@@ -22,7 +22,7 @@ struct Shard {
   std::int64_t k = 1;
   std::int64_t n = 1;
 
-  std::int64_t steps = 1;  ///< of the kernel, in a tile
+  std::int64_t steps = 1;  ///< steps of the kernel in a tile
 
   [[nodiscard]] Shard of_step() const;
 
@@ -48,22 +48,22 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b +
 // docs/model.md (58)
 inline Shard Shard::of_step() const { return {.m = m, .k = k, .n = ceil_div(n, steps)}; }
 
-/// The numbers of chips over which kernels are spread, by Spread.  The
-/// chips of a copy form a grid of X x Y: Y is the outermost dimension with members (or of
-/// all), X all others.
+/// The numbers of chips over which kernels are spread, by Spread.  The chips of a copy form a
+/// grid of X x Y: Y is the degree of the outermost dimension with members (with GridSides::All,
+/// of the outermost dimension), X the product of all other degrees.
 struct ChipGrid {
   std::int64_t tensor = 1;  ///< tensor degree
   std::int64_t x = 1;
   std::int64_t y = 1;
-  bool splits_heads = false;  ///< rows are divided, also within one of `outer` (Shards::Even)
-  std::int64_t second = 1;    ///< the part of `tensor` that lies along a second axis
+  bool splits_heads = false;  ///< chips may have a part of one of `outer` (Shards::Even)
+  std::int64_t second = 1;    ///< degree of the second tensor axis, a factor of `tensor`
 
   [[nodiscard]] std::int64_t chips() const { return x * y; }
   /// Chips of the tensor group along an axis.
   [[nodiscard]] std::int64_t members(std::size_t axis) const {
     return axis == 0 ? tensor / second : second;
   }
-  /// The number of parts into which the axes that have this loop divide it.
+  /// The number of parts of a loop, which all axes with this loop divide.
   [[nodiscard]] std::int64_t parts(LoopPair sharding, Loop loop) const {
     std::int64_t parts = 1;
     for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
@@ -78,23 +78,24 @@ struct ChipGrid {
 ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations,
                    int tensor_axes = 1);
 
-/// Divides the sharded loop by the tensor degree or, for each axis, by its chips, or the loops of a
-/// kernel that is spread over the grid or the machine by their chips; then the tiled loop by
-/// `tiles`, each rounded up.  A chip has whole elements of `outer`.
+/// Divides the loop of each tensor axis by the chips of the axis; or, if the kernel is spread over
+/// the grid or the machine, the loops that are spread by the chips along them.  Then it divides the
+/// tiled loop by `tiles`.  Quotients are rounded up.  A chip has whole elements of `outer` unless
+/// grid.splits_heads.
 Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
-/// The shard in a machine of tensor dimensions only.
+/// The shard on a machine with tensor dimensions only.
 Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
                std::int64_t tiles);
 
-/// The number of heads of keys and values that one of `chips` reads for its part of `outer` heads,
-/// if each of the `shared` heads serves equally many: at least one.
+/// The most heads of keys and values that one of `chips` chips reads for its part of `outer` heads,
+/// if each of the `shared` heads of keys and values serves equally many of them; at least one.
 std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips);
 
-/// The bytes of the output, and of every tensor that carries all of it.
+/// The bytes of the output of a shard, and of every tensor that carries the whole output.
 Bytes output_bytes(const Shard& shard, Bytes word);
-/// The rows and columns of one tile of a tensor on one chip, if its producer has the shard, and its
-/// bytes.
+/// The rows and columns of one tile of a tensor on one chip, if its producer has this sharding; and
+/// the bytes of that tile.
 Shard tensor_shard(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
                    const ChipGrid& grid, std::int64_t tiles);
 Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
@@ -105,20 +106,20 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, LoopPair sh
 Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree, Bytes word);
 
-/// The weight with all matrices; a sample may use a few of them.
+/// The bytes of all matrices of the weight that a chip holds; a sample may use a few of them only.
 Bytes all_matrices_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word);
 
-/// Bytes in memory: all matrices and the parameters stored beside them, undivided; nothing for the
-/// weight of another kernel.
+/// The bytes of a kernel's weights in the memory of a chip: its part of all matrices, and the
+/// undivided parameters beside them; zero if the weight belongs to another kernel.
 Bytes stored_weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid,
                           Bytes word);
 
-/// The explicit memory traffic of one chip: its own, and its part of the group's traffic, by the
-/// weight that it holds or, without one, by its loops; for the caches of attention by the heads
-/// that it reads.
+/// The explicit memory traffic of one chip: the traffic that each chip has, and a part of the
+/// tensor group's traffic.  The part is in proportion to the weight that the chip holds; without a
+/// weight, to the chip's share of the loops, or for caches of attention to the heads that it reads.
 Bytes explicit_bytes(const DataflowGraph& graph, KernelId kernel, LoopPair sharding,
                      const ChipGrid& grid);
-/// The traffic if every head had keys and values of its own.
+/// This traffic if every head had keys and values of its own.
 Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid);
 
 /// The share of a chip in `Workload::stored`, in whole bytes.
@@ -136,14 +137,14 @@ std::int64_t tile_count(const Workload& workload, std::int64_t tile);
 
 /// The extents of a product by their use in an array.
 struct ArrayExtents {
-  std::int64_t lanes = 1;     ///< spread over its lanes
-  std::int64_t stages = 1;    ///< spread over its stages
-  std::int64_t streamed = 1;  ///< columns that pass, one cycle each
+  std::int64_t lanes = 1;     ///< spread over the lanes of the array
+  std::int64_t stages = 1;    ///< spread over the stages of the array
+  std::int64_t streamed = 1;  ///< columns that stream past, one in each cycle
 };
 /// The extents of a product of a weight of m x k and an input of k x n.
 ArrayExtents array_extents(const Shard& gemm, Dataflow dataflow);
 
-/// The dataflows of a machine, in the order of ties.
+/// The dataflows that a machine may use; ties go to the first.
 std::span<const Dataflow> dataflows_of(const Accelerator& accelerator);
 
 /// The words of a product that the arrays take from their registers and give to them.

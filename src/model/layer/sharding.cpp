@@ -40,7 +40,7 @@ Seconds time_in_group(const NetworkContext& context, const Communication& own, d
   return group.all_to_all(own.bytes) + steps * group.exchange_latency();
 }
 
-/// `output` is the output of the kernel over all tiles.
+/// The time of a kernel's own communication; `output` is its output over all tiles.
 /// docs/model.md (35), (36)
 Seconds own_time(const NetworkContext& context, const Communication& own, double steps,
                  Bytes output) {
@@ -247,7 +247,7 @@ Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair fr
 
 namespace {
 
-/// Each chip sends its part to all others.
+/// The time in which each chip sends its part of the coupled sums to all others.
 Seconds coupled_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding) {
   if (!exchanges_coupled(context.problem, kernel, sharding)) return Seconds{};
   const Shard tile = shard_of(kernel, sharding, context.machine.grid(), context.tiles);
@@ -349,7 +349,7 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
 
 /// The conversion time of a value, given by its tensor `first`: the sum over layouts that decided
 /// consumers require, each at its most expensive consumer.  An undecided consumer may require one
-/// of them, or have its own cheapest one.
+/// of these layouts, so its own least time counts only if it is more than this sum.
 Seconds value_time(const NetworkContext& context, TensorId first, LoopPair producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;

@@ -1,11 +1,12 @@
 // Bucket algorithms that split their data over orders of the axes (Chan et al., "Collective
 // communication: theory, practice, and experience", 2007), in both directions of a ring.
 //
-// In an order, the axis that comes after the set A of axes carries f(A + i) - f(A) parts of S / N,
-// with f(A) the product of the degrees of A less one.  f is supermodular, so the loads of mixtures
-// of orders are the core of f, and the least greatest load over bandwidth is the greatest of
-// f(T) / into(T) over all sets T of axes (docs/collectives.md, proof of (2)).  Against mixtures of
-// orders: tests/model/machine/collective_forms_test.cpp.
+// S bytes are gathered on N chips.  In an order, axis i, which comes after the set A of axes,
+// carries f(A + i) - f(A) parts of S / N bytes; f(A) is the product of the degrees of A, less one.
+// f is supermodular, so the loads of mixtures of orders are the core of f, and the least possible
+// maximum of load over bandwidth is the greatest f(T) / into(T) over all sets T of axes
+// (docs/collectives.md, proof of (2)).  Tested against mixtures of orders:
+// tests/model/machine/collective_forms_test.cpp.
 
 #include "model/machine/collective_forms.hpp"
 
@@ -17,7 +18,7 @@
 namespace dfsearch::collective {
 namespace {
 
-// Sets of more axes than this are not enumerated: the outer ones take turns.
+// The most axes whose sets are enumerated; further, outer axes take turns.
 constexpr std::size_t kMostAtOnce = 16;
 
 double members_of(std::span<const Axis> axes) {
@@ -26,7 +27,7 @@ double members_of(std::span<const Axis> axes) {
   return members;
 }
 
-/// Whether its members stand in a line: a ring of two has one link.
+/// Whether the members of an axis stand in a line, as in a ring of two, which has one link.
 bool is_line(const Axis& axis) {
   return axis.topology == Topology::Line || (axis.topology == Topology::Ring && axis.n <= 2.0);
 }
@@ -84,7 +85,7 @@ Seconds all_to_all(std::span<const Axis> axes, Bytes held) {
     const double n = axis.n;
     if (n <= 1.0) continue;
     double share = row_of(axis.topology).exchanged(n);
-    // The published share of a ring is of a large one.
+    // The published share of a ring, n / 8, is the limit for large rings.
     if (axis.topology == Topology::Ring) share = std::floor(n * n / 4.0) / (2.0 * n);
     if (is_line(axis)) share = row_of(Topology::Line).exchanged(n);
     if (axis.taper > 1.0) share = std::max(share, (n - axis.group) / n * axis.taper);
@@ -115,7 +116,7 @@ Seconds flat_ring(const TwoLevels& levels, Bytes whole) {
   const double n = levels.n_in * levels.n_out;
   const Bytes wire = whole * ((n - 1.0) / n);
   const Seconds inside = wire / (levels.share_in * levels.inside);
-  // Rings of all chips of a node leave it over all of its ports.
+  // The rings through all chips of a node use all network ports of the node.
   const Seconds outside = wire / (levels.n_in * levels.share_out * levels.outside);
   return levels.n_out > 1.0 ? std::max(inside, outside) : inside;
 }
@@ -150,7 +151,7 @@ const NcclShares* nccl_shares(std::string_view chip) {
 
 namespace {
 
-/// Base and hop in microseconds, of nccl @5067397c, src/graph/tuning.cc.
+/// Latencies of a protocol in microseconds, from nccl @5067397c, src/graph/tuning.cc.
 struct Protocol {
   double base, hop;
 };

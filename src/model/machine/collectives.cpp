@@ -146,7 +146,8 @@ Seconds Collectives::all_to_all_over_bisection(Bytes pair, PairCount count) cons
   return slowest;
 }
 
-/// The links of a cut: 2 | 2x ; 2y | 2xy ; 2xz ; 2yz of tori, in the published order.
+/// The links of a cut, in the published order: for tori of one, two and three dimensions x, y, z
+/// these are 2, then 2x and 2y, then 2xy, 2xz and 2yz.
 double Collectives::cut_of_grid(std::size_t cut) const {
   const std::size_t across = dimensions_.size() - 1 - cut;
   double links = row_of(dimensions_[across].topology).bisection(dimensions_[across].degree);

@@ -18,7 +18,7 @@ namespace dfsearch {
 /// Immutable.
 class Collectives {
  public:
-  /// A dimension, or a part of one that communicates like a dimension of this degree.
+  /// A dimension, or a part of a dimension that communicates like one of this degree.
   struct Dimension {
     Topology topology;
     double degree;
@@ -32,25 +32,25 @@ class Collectives {
   Collectives(const Machine& system, const std::vector<Mapping::Dimension>& network,
               std::optional<Strategy> strategy, const Equations& equations);
 
-  /// These dimensions, of degrees above 1, innermost first.
+  /// `dimensions` have degrees above 1 and are listed innermost first.
   explicit Collectives(std::vector<Dimension> dimensions);
 
-  /// These dimensions with other degrees, one for each.
+  /// These dimensions with other degrees; `degrees` has one for each dimension.
   [[nodiscard]] Collectives of_degrees(const std::vector<double>& degrees) const;
 
   [[nodiscard]] const std::vector<Dimension>& dimensions() const { return dimensions_; }
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
 
-  /// `whole` is the bytes of the reduced or gathered tensor.  By default one dimension works after
-  /// the other and moves the bytes that the inner ones leave, so the times add up; by `gather_` the
-  /// axes of a torus, or all dimensions, work at once.
+  /// `whole` is the bytes of the reduced or gathered tensor.  Dimensions work one after the other,
+  /// each on the bytes that inner dimensions leave, so their times add up; depending on `gather_`,
+  /// the axes of a torus, or all dimensions, work at once.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
-  /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so
-  /// the slowest counts.
+  /// `member` is the bytes that one member holds.  The dimensions work in a pipeline, so the
+  /// slowest dimension counts.
   [[nodiscard]] Seconds all_to_all(Bytes member) const;
-  /// An all-to-all as the published runs charge it: `shard` as if it were the bytes of one pair.
+  /// An all-to-all as the published runs charge it, as if each pair exchanged `shard` bytes.
   [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
   /// All members send each other `pair` bytes, over the links of the narrowest cut.
   [[nodiscard]] Seconds all_to_all_over_bisection(Bytes pair, PairCount count) const;
@@ -59,8 +59,8 @@ class Collectives {
   /// An all-reduce among all members as one group, at the given bandwidth or else the bandwidth of
   /// the slowest dimension.
   [[nodiscard]] Seconds flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const;
-  /// The latency of an all-reduce, of an all-gather or a reduce-scatter, and of an all-to-all: the
-  /// sum over the hops of all dimensions.
+  /// The latencies of an all-reduce, of an all-gather or a reduce-scatter, and of an all-to-all:
+  /// sums over the hops of all dimensions.
   [[nodiscard]] Seconds all_reduce_latency() const;
   [[nodiscard]] Seconds gather_latency() const;
   [[nodiscard]] Seconds exchange_latency() const;
@@ -80,7 +80,7 @@ class Collectives {
   LatencyRule latency_ = LatencyRule::Hops;
   GatherOrder gather_ = GatherOrder::Tori;
   int directions_ = 1;
-  /// The dimensions if some use both directions or work at once; else empty.
+  /// The dimensions, if some use both directions or all work at once; else empty.
   std::vector<collective::Axis> axes_;
 };
 

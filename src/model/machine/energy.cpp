@@ -1,6 +1,6 @@
-// Dynamic energy goes as the square of the voltage and that as the clock (Horowitz, "Computing's
-// energy problem", 2014), static energy as the time.  Against other clocks, and the least of both
-// sides, tests/model/machine/energy_test.cpp.
+// Dynamic energy is proportional to the square of the voltage, and the voltage to the clock
+// (Horowitz, "Computing's energy problem", 2014); static energy is proportional to the time.
+// Tested against other clocks: tests/model/machine/energy_test.cpp.
 
 #include "model/machine/energy.hpp"
 

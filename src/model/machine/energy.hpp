@@ -1,6 +1,6 @@
 #pragma once
-// The energy of a run: static power of all chips for as long as it takes, and dynamic energy of its
-// arithmetic, of its memory traffic and of its links, under a cap on the power of a chip
+// The energy of a run: static energy of all chips during the run, and dynamic energy of arithmetic,
+// of memory traffic and of links, under a cap on the power of a chip
 // (docs/energy.md).
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace dfsearch {
 
-/// Of a FLOP, by Math; zero: not stated.
+/// The energy of a FLOP by Math; zero if it is not stated.
 struct FlopEnergies {
   std::array<JoulesPerFlop, kMathCount> of{};
 
@@ -20,19 +20,20 @@ struct FlopEnergies {
 /// Energies and powers of a chip.
 struct EnergyRates {
   Watts idle{};  ///< static, with and without work
-  Watts host{};  ///< share of a chip in the rest of its node
+  Watts host{};  ///< a chip's share in the power of the rest of its node
   FlopEnergies flop;
   JoulesPerByte memory{};
   JoulesPerByte link{};
-  Watts cap = Watts::infinity();  ///< of a chip
+  Watts cap = Watts::infinity();  ///< limit of the power of a chip
 
-  /// Of a format without one the energy of 16 bits, or else the greatest that is stated.
+  /// The energy of a FLOP in a format; if it is not stated, the energy in 16 bits, or else the
+  /// greatest energy that is stated.
   [[nodiscard]] JoulesPerFlop of(Math math) const;
   [[nodiscard]] bool stated() const;
   friend bool operator==(const EnergyRates&, const EnergyRates&) = default;
 };
 
-/// Work of all chips together.
+/// The dynamic energy of all chips together, by the kind of work.
 struct EnergyWork {
   Joules math{};
   Joules memory{};
@@ -50,7 +51,7 @@ struct EnergyWork {
 
 /// The energy of a run, with the time that the cap leaves it.
 struct Energy {
-  double clock = 1.0;  ///< share of the full one that the cap allows
+  double clock = 1.0;  ///< share of the full clock that the cap allows
   Seconds time{};
   Joules idle{};  ///< static, hosts included
   EnergyWork work;
@@ -61,11 +62,11 @@ struct Energy {
   [[nodiscard]] double product() const { return sum().in_base_units() * time.in_base_units(); }
 };
 
-/// A run of `chips` chips that takes `time` at the full clock and does this work there.
+/// The energy of a run of `chips` chips that at the full clock takes `time` and needs `work`.
 Energy energy_of(const EnergyRates& rates, double chips, Seconds time, const EnergyWork& work);
 
-/// Returns a lower bound on the energy at any clock, where all chips together are busy for at least
-/// `chip_time` and do at least this work.
+/// Returns a lower bound on the energy at any clock of a run that at the full clock takes at least
+/// `chip_time` chip-seconds and needs at least `work`.
 Joules energy_bound(const EnergyRates& rates, Seconds chip_time, Joules work);
 
 }  // namespace dfsearch

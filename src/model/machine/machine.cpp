@@ -32,8 +32,8 @@ std::vector<double> least_squares(std::span<const std::pair<double, double>> poi
     unit = std::max(unit, std::abs(x));
     rest.push_back(y);
   }
-  std::vector<Column> columns(degree + 1);  // by power, orthogonal as far as they are done
-  std::vector<Column> parts(degree + 1, Column(degree + 1));  // of earlier columns in each
+  std::vector<Column> columns(degree + 1);  // by power; orthogonal up to the current power
+  std::vector<Column> parts(degree + 1, Column(degree + 1));  // earlier columns in each column
   Column shares(degree + 1);
   for (std::size_t power = 0; power <= degree; ++power) {
     Column& column = columns[power];

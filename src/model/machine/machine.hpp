@@ -21,7 +21,7 @@
 
 namespace dfsearch {
 
-/// It is fetched from there layer by layer, or block by block.
+/// The data that is kept in the second memory and fetched layer by layer, or block by block.
 struct Offload {
   bool weights = false;
   bool activations = false;
@@ -40,7 +40,7 @@ enum class Dataflow : std::uint8_t {
   Output,
   Weight,
   Input,
-  Best,  ///< of each kernel and grid of cores the one that takes the fewest cycles
+  Best,  ///< the dataflow of fewest cycles for each kernel and grid of cores
 };
 constexpr auto words(Dataflow) { return named<Dataflow>("output", "weight", "input", "best"); }
 
@@ -67,10 +67,10 @@ enum class LevelName : std::uint8_t { Registers, L1, L2 };
 constexpr auto words(LevelName) { return named<LevelName>("registers", "L1", "L2"); }
 inline constexpr std::array kLevelNames = {LevelName::Registers, LevelName::L1, LevelName::L2};
 
-/// A memory of the die as a kernel meets it (docs/technology.md, section 4).
+/// A memory of the die as a kernel uses it (docs/technology.md, section 4).
 struct OnChipLevel {
   LevelName name = LevelName::Registers;
-  Bytes share{};               ///< of one such memory
+  Bytes share{};               ///< capacity of one such memory
   BytesPerSecond bandwidth{};  ///< of the whole chip
   Seconds latency{};           ///< of one access
 };
@@ -79,7 +79,7 @@ struct OnChipLevel {
 enum class Operation : std::uint8_t { PointToPoint, ReduceScatter, AllGather, AllReduce };
 inline constexpr std::size_t kOperations = 4;
 
-/// How a network was measured, in place of its topology.
+/// Measurements of a network, which replace its topology.
 struct MeasuredNetwork {
   /// An operation on Z bytes takes as long as factor·Z·(1 + offset/members) bytes on the link.
   struct Scale {
@@ -87,7 +87,7 @@ struct MeasuredNetwork {
     double offset = 0.0;
   };
 
-  bool filled = false;  ///< the degrees that use it must fill its groups evenly
+  bool filled = false;  ///< the degrees that use the network must fill its groups evenly
   double efficiency = 1.0;
   double processor_usage = 0.0;  ///< share of the processor that communication takes; below 1
   std::array<Scale, kOperations> operations{};
@@ -100,14 +100,15 @@ struct NetworkDimension {
   BytesPerSecond bandwidth{};          ///< of one link
   std::optional<Strategy> strategy;    ///< left out: searched
   Seconds latency{};                   ///< of one message over one link
-  /// Chips that plans place; the degree follows from the mesh, and rings run over its links.
+  /// A mesh of chips, on which plans place axes; the degree follows from the mesh, and rings run
+  /// over its links.
   std::optional<Mesh> mesh = std::nullopt;
-  /// In place of the topology, in Calculon's equations.
+  /// Replaces the topology in Calculon's equations.
   std::optional<MeasuredNetwork> measured = std::nullopt;
   /// The members that the machine has, if fewer are used.
   std::optional<std::int64_t> whole = std::nullopt;
-  /// Collectives use both directions of its links.  Neighbouring dimensions of this kind that are
-  /// no meshes are the axes of a torus, which work at once.
+  /// Whether collectives use both directions of the links.  Neighbouring dimensions that do, and
+  /// are not meshes, are the axes of a torus, which work at once.
   bool both_ways = false;
 };
 
@@ -119,8 +120,8 @@ inline const char* topology_name(const NetworkDimension& dimension) {
 
 /// Dollars or watts of a chip by its TFLOP/s, as a polynomial.
 struct RateByPeak {
-  std::vector<double> polynomial;  ///< its coefficients, the highest power first
-  /// Where they are fitted: the least squares of this degree through TFLOP/s and rates of chips.
+  std::vector<double> polynomial;  ///< coefficients, the highest power first
+  /// If coefficients are fitted: the degree, and the pairs of TFLOP/s and rate that they fit.
   std::int64_t degree = 2;
   std::vector<std::pair<double, double>> chips;
 
@@ -129,7 +130,7 @@ struct RateByPeak {
 
 struct Price {
   Dollars accelerator{};                  ///< per chip
-  std::optional<RateByPeak> by_peak;      ///< if it depends on the peak
+  std::optional<RateByPeak> by_peak;      ///< replaces `accelerator` if given
   DollarsPerBandwidth memory{};           ///< per chip
   std::vector<DollarsPerBandwidth> link;  ///< per dimension
   DollarsPerBandwidth switch_port{};
@@ -151,8 +152,8 @@ struct Machine {
   Engine vector;
   /// Peaks by number format; none stated: the peak of the cores serves all.
   Peaks peaks;
-  bool counts_cores = true;  ///< false: the peaks are known alone, and no cycles are counted
-  /// At least one.  Data beyond the first is in the others, which are slower.
+  bool counts_cores = true;  ///< false: only the peaks are known, and no cycles are counted
+  /// At least one tier.  Data beyond the capacity of the first is in the others, which are slower.
   std::vector<MemoryTier> memory = std::vector<MemoryTier>(1);
   /// The product of the degrees is `chips`, or the chips of one copy of the workload.
   std::vector<NetworkDimension> network;
@@ -178,8 +179,8 @@ struct Machine {
   }
 };
 
-/// Coefficients, the highest power first, of the polynomial of this degree with the least squares
-/// of its differences at these points; they have more different x than the degree.
+/// The polynomial of this degree that fits the points by least squares, as coefficients with the
+/// highest power first.  The points have more than `degree` different x.
 std::vector<double> least_squares(std::span<const std::pair<double, double>> points,
                                   std::size_t degree);
 

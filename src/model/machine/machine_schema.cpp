@@ -30,7 +30,7 @@ template <class Amount>
 constexpr Type kPerLink = list_type<decltype(Amount() / BytesPerSecond()), Form::Each,
                                     &kPerBandwidth<Amount>>("dimensions of the network");
 
-/// A number, or a map from which it is computed: two members of the same object.
+/// The price or power of a chip as a plain number, which is a member beside the polynomial.
 template <class Units>
 constexpr Type kFixed{.form = Form::Number,
                       .put_real =
@@ -73,7 +73,7 @@ constexpr Type kChipPoints =
     list_type<ChipPoint, Form::List, &kChipPoint>("pairs of TFLOP/s and a rate", 1000);
 constexpr Type kCoefficients =
     list_type<double, Form::List, &kCoefficient>("coefficients", kMostDegree + 1);
-/// The only quantity so far.
+/// The quantity that a polynomial is in; so far there is only one.
 constexpr Type kOfTflops{.form = Form::Choice,
                          .put = [](void*, std::int64_t) {},
                          .get = [](const void*) { return std::int64_t{0}; },

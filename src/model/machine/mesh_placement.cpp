@@ -1,4 +1,4 @@
-// Every edge of every axis walks over its links and leaves a mark on each; chips x axes x sides
+// Counts the edges of every axis on each link by walking along every edge, in chips x axes x sides
 // steps.
 
 #include "model/machine/mesh_placement.hpp"
@@ -16,7 +16,7 @@ struct Chip {
   std::int64_t y;
 };
 
-/// Where a chip is if columns are filled.
+/// The place of a chip if columns are filled one after the other.
 Chip chip_at(const Mesh& mesh, MeshFill fill, std::int64_t index) {
   const std::int64_t x = index / mesh.height;
   const std::int64_t y = index % mesh.height;

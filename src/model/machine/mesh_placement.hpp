@@ -29,13 +29,14 @@ struct Mesh {
   [[nodiscard]] std::int64_t chips() const { return width * height; }
 };
 
-/// Each member of an axis sends to the next one and, unless it is open, the last to the first.
+/// Each member of an axis sends to the next member and, unless the axis is open, the last member to
+/// the first.
 struct MeshAxis {
   std::int64_t extent = 1;
   bool open = false;
 };
 
-/// The lines that are filled one after the other, and whether odd ones are filled from their end.
+/// Chips fill columns or rows one after the other; a snake fills odd lines from their end.
 enum class MeshFill : std::uint8_t { Straight, Snake, Rows, SnakeRows };
 constexpr auto words(MeshFill) {
   return named<MeshFill>("straight", "snake", "rows", "snake_rows");
@@ -49,10 +50,11 @@ struct MeshPlacement {
   MeshFill fill = MeshFill::Straight;
 };
 
-/// How messages to the next member of every axis load the links, from line to line first and then
-/// along it, on a torus the shorter way round, which does not wrap where both are as long.
+/// The loads of links by messages to the next member of every axis.  A message goes from line to
+/// line first, then along the line; on a torus it goes the shorter way round, and does not wrap if
+/// both ways are equally long.
 struct MeshLoads {
-  std::vector<std::int64_t> own;   ///< per axis: its most edges on one link
+  std::vector<std::int64_t> own;   ///< per axis: the most edges of the axis on one link
   std::int64_t all = 0;            ///< the most edges of all axes on one link
   std::vector<std::int64_t> hops;  ///< per axis: the most links of an edge
 };
@@ -61,8 +63,8 @@ struct MeshLoads {
 MeshLoads mesh_loads(const Mesh& mesh, std::span<const MeshAxis> axes,
                      const MeshPlacement& placement);
 
-/// All orders, each straight and as a snake, by columns and by rows: the order of ties.  Rows of a
-/// square are left out, since they load its links like its columns.
+/// All orders of the axes, each straight and as a snake, by columns and by rows, in the order of
+/// ties.  Rows of a square are left out, since they load its links as columns do.
 std::vector<MeshPlacement> mesh_placements(const Mesh& mesh, std::span<const MeshAxis> axes);
 
 }  // namespace dfsearch

@@ -71,7 +71,7 @@ class NetworkEnumeration {
       for (const Strategy strategy : kStrategies) {
         if (given_strategy(problem_, d).value_or(strategy) != strategy) continue;
         const Mapping::Dimension choice{.degree = degree, .strategy = strategy};
-        // Two orders of like rings have equal price and time: only the ascending one is listed.
+        // Orders of equal rings have equal price and time: only the ascending order is listed.
         if (ordered && choice < network_.back()) continue;
         network_.push_back(choice);
         extend(chips_left / degree);
@@ -83,7 +83,7 @@ class NetworkEnumeration {
   const Problem& problem_;
   PacedDeadline deadline_;
   const std::vector<std::int64_t> divisors_;
-  const bool ordered_rings_;  // it matters which of two like rings is the inner one
+  const bool ordered_rings_;  // orders of equal rings differ in time
   NetworkChoice network_;
   std::vector<NetworkChoice> found_;
 };

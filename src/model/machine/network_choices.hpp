@@ -15,8 +15,8 @@ namespace dfsearch {
 
 using NetworkChoice = std::vector<Mapping::Dimension>;  ///< innermost first
 
-/// The degree of each strategy over all dimensions; networks may differ and have
-/// the same.
+/// The degree of each strategy over all dimensions; different networks may have
+/// the same degrees.
 struct Parallelism {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
@@ -31,8 +31,8 @@ Parallelism parallelism_of(const NetworkChoice& network);
 /// product, with the degrees and strategies that the system gives and the
 /// degrees that `parallelism` allows, such that the data degree (times the
 /// micro-batch, if given) divides the global batch.  They ascend, which is the order
-/// of ties.  Neighbouring rings that are alike in everything and both free appear in
-/// one order only, unless kernels use the whole machine, where the order matters.
+/// of ties.  Neighbouring rings that are equal and both free appear in one order only,
+/// unless kernels use the whole machine, since the order then matters.
 /// Throws Stopped.
 std::vector<NetworkChoice> network_choices(const Problem& problem, const Deadline& deadline = {});
 
@@ -42,8 +42,8 @@ void require_network(const std::vector<NetworkChoice>& networks);
 /// The strategy of a dimension, if the workload or the system decides it.
 std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension);
 
-/// Whether a mapping may use this network: it has the shape of the system, its
-/// degrees and strategies are the given ones, and `parallelism` allows them.
+/// Whether a mapping may use this network: it has the shape of the system, and its
+/// degrees and strategies are as given and as `parallelism` allows.
 bool allows(const Problem& problem, const NetworkChoice& network);
 
 }  // namespace dfsearch

@@ -1,6 +1,6 @@
 // A table of the peaks that serve each format, in the order in which they are taken.  fp32 is never
 // taken from tf32, whose products have 10 bits of mantissa; tf32 runs on fp32 arrays where there is
-// no faster one; narrow formats are converted to wider ones that the arrays have.
+// no faster one; narrow formats are converted to wider formats that the arrays have.
 
 #include "model/machine/peaks.hpp"
 
@@ -19,7 +19,8 @@ struct Candidate {
 constexpr Candidate matrix(Math math) { return {false, math}; }
 constexpr Candidate vector(Math math) { return {true, math}; }
 
-/// Peaks that serve products in a format; formats below 16 bits go on as bf16 does.
+/// Peaks that serve products in a format; floating-point formats below 16 bits end with the peaks
+/// of bf16.
 std::vector<Candidate> candidates(Math math) {
   const std::vector<Candidate> as_bf16 = {matrix(Math::Bf16), matrix(Math::Fp16),
                                           vector(Math::Bf16), vector(Math::Fp32)};

@@ -53,15 +53,15 @@ constexpr auto words(MathLibrary) {
                             "cublas");
 }
 
-/// The peak of products in a format; nothing if the chip states none that serves it.
+/// The peak of products in a format; nothing if no stated peak serves the format.
 std::optional<StatedPeak> product_peak(const Peaks& peaks, Math math);
 
 /// The peak of elementwise kernels, norms and softmax, which never run on arrays.
 std::optional<StatedPeak> elementwise_peak(const Peaks& peaks, Math math);
 
-/// The format of products where a config gives none: the word decides, and of words of four bytes
-/// the library.  Words with scales of their blocks, such as mxfp8 of 1 + 1/32 B, count as the
-/// format below.
+/// The format of products if a config gives none: it follows from the size of a word, and for words
+/// of four bytes from the library.  Words with scales of their blocks, such as mxfp8 of 1 + 1/32 B,
+/// count as the format without scales.
 Math math_of_word(Bytes word, MathLibrary library, const Peaks& peaks);
 
 }  // namespace dfsearch

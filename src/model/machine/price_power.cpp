@@ -42,7 +42,7 @@ NetworkParts parts_of(Topology topology, const Paid& paid, std::size_t d, double
 NetworkParts parts_of(const NetworkDimension& dimension, const Paid& paid, std::size_t d,
                       double chips) {
   if (!dimension.mesh) return parts_of(dimension.topology, paid, d, chips);
-  // A ring along either side; at the rim of one that is not closed the links are there as well.
+  // A ring along each side, whose links at the rim count even if the mesh is not closed.
   NetworkParts parts;
   for (const std::int64_t side : {dimension.mesh->width, dimension.mesh->height}) {
     if (side == 1) continue;
@@ -68,7 +68,7 @@ Sum total(const Machine& system, const Paid& paid, const Units& units) {
     const NetworkParts parts = parts_of(system.network[d], paid, d, copy_chips);
     // The bandwidth of all copies together.
     const BytesPerSecond bandwidth = system.network[d].bandwidth * paid.copies;
-    // A single chip needs no links, up to four no switch.
+    // A single chip needs no links, and up to four chips need no switch.
     if (copy_chips > 1.0 && d < units.link.size()) sum += units.link[d] * bandwidth * parts.links;
     if (copy_chips > 4.0) sum += units.switch_port * bandwidth * parts.switch_ports;
   }

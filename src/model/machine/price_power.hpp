@@ -13,7 +13,7 @@ namespace dfsearch {
 Dollars system_price(const Problem& problem, const std::vector<Mapping::Dimension>& network);
 Watts system_power(const Problem& problem, const std::vector<Mapping::Dimension>& network);
 
-/// `system` has all degrees; every chip has links of its own.
+/// `machine` has all degrees; every chip has links of its own.
 Dollars system_price(const Machine& machine);
 Watts system_power(const Machine& machine);
 

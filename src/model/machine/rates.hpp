@@ -9,7 +9,7 @@
 namespace dfsearch {
 
 /// The share of a peak rate that one kernel on one chip reaches, by its work: the share of the
-/// first step that begins at no more than the work.  Steps descend, and the last one begins at
+/// first step that begins at no more than the work.  Steps descend, and the last step begins at
 /// zero.
 template <class Work>
 struct EfficiencyCurve {
@@ -27,7 +27,7 @@ struct EfficiencyCurve {
   }
 };
 
-/// A part of a processor that computes: FLOP of one kernel -> seconds.
+/// A part of a processor that computes; it maps the FLOP of one kernel to seconds.
 struct Engine {
   FlopsPerSecond peak{};
   EfficiencyCurve<Flops> efficiency;
@@ -39,12 +39,12 @@ struct Engine {
   }
 };
 
-/// A memory of one chip: bytes of one kernel -> seconds.
+/// A memory of one chip; it maps the bytes of one kernel to seconds.
 struct MemoryTier {
   Bytes capacity = Bytes::infinity();
   BytesPerSecond bandwidth{};
   EfficiencyCurve<Bytes> efficiency;
-  Seconds latency{};  ///< of one access; of the first tier, and of mappings
+  Seconds latency{};  ///< of one access; only mappings use it, and only of the first tier
 
   /// docs/calculon.md (C1)
   [[nodiscard]] Seconds time(Bytes bytes) const {

@@ -1,6 +1,6 @@
 #pragma once
-// How the members of a network dimension are joined: all that times, latencies and prices
-// take from the topology is one row of a table (docs/model.md, sections 5 and 8).
+// How the members of a network dimension are joined.  A topology is one row of a table, which has
+// all that times, latencies and prices depend on (docs/model.md, sections 5 and 8).
 
 #include <array>
 #include <cmath>
@@ -22,40 +22,41 @@ struct NetworkParts {
 struct PricedDimension {
   double chips;
   double n;
-  double groups;  ///< of chips that it and the dimensions outside it join: n_d * n_{d+1} * ...
+  double groups;  ///< the product of the degrees of this dimension and of all outer dimensions
   bool innermost;
 };
 
-/// A topology with n members.  A member of a ring sends over one link each way, fully connected
-/// members have a link to each other, members of a switch one to the switch; a line is a ring
-/// without the link between its ends, such as a part of a torus.
+/// A topology with n members.  A member of a ring has one link each way, fully connected members
+/// have a link to each other member, and members of a switch have one link to the switch.  A line,
+/// such as a part of a torus, is a ring without the link between its ends.
 struct TopologyRow {
   Topology value;
   const char* name;
   const char* before_degree;  ///< in reports: "ring of ", to be followed by the degree
 
-  /// Several of them span a grid: a cut divides all of it, and like neighbours may change places.
+  /// Dimensions of this topology span a grid: a cut divides the whole grid, and equal neighbours
+  /// may change places.
   bool spans_grid;
 
   /// The bytes over one link in an all-gather, as a share of the whole.
   double (*gathered)(double n);
   /// The bytes over one link in an all-to-all, as a share of all that a member sends.
   double (*exchanged)(double n);
-  /// In an all-to-all, of the bytes of one pair: the published charge.
+  /// These bytes as a multiple of the bytes of one pair, as published runs charge them.
   double (*paired)(double n);
 
-  /// Links that the first byte of an all-gather crosses one after the other, and of an all-to-all.
+  /// Links that the first byte of an all-gather, or of an all-to-all, crosses one after the other.
   double (*gather_hops)(double n);
   double (*exchange_hops)(double n);
   /// Hops of one pass of an all-reduce, as published latencies count them.
   double (*published_hops)(double n);
 
-  /// Parts that are paid for: the parts that times assume, with links of its own for every chip,
-  /// and the parts of published prices, where a group of chips that an outer dimension joins has
-  /// the links of one chip.
+  /// The parts that are paid for.  `parts` are the parts that times assume: every chip has links of
+  /// its own.  `published_parts` are the parts of published prices: a group of chips that an outer
+  /// dimension joins has the links of one chip.
   NetworkParts (*parts)(const PricedDimension& dimension);
   NetworkParts (*published_parts)(const PricedDimension& dimension);
-  /// Ports that a chip needs itself.
+  /// Ports of one chip for this dimension.
   double (*chip_ports)(double n);
 
   /// Links that a cut through the middle of a group cuts.
@@ -77,9 +78,9 @@ inline NetworkParts parts_of_ring(const PricedDimension& d) {
   return {.links = d.chips, .switch_ports = 2.0 * d.chips / d.n};
 }
 
-// A ring or switch sends all but the own part through one link; fully connected members send all
-// parts at once, each over its own link.  In a ring the bisection binds an all-to-all, and the
-// farthest member is half of the ring away.
+// A member of a ring or switch sends all parts but its own over one link; fully connected members
+// send all parts at once, each over another link.  In a ring the bisection binds an all-to-all, and
+// the farthest member is half of the ring away.
 inline constexpr TopologyRow kRing = {.value = Topology::Ring,
                                       .name = "ring",
                                       .before_degree = "ring of ",

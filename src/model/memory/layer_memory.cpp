@@ -8,7 +8,7 @@
 namespace dfsearch::memory {
 namespace {
 
-/// Counts a layer.  docs/truth.md, section 5, has the letters.
+/// Counts the memory of a layer.  docs/truth.md, section 5, defines the letters.
 class Counter {
  public:
   Counter(const Transformer& model, const RankShares& shares, const KeptRules& rules,
@@ -29,7 +29,7 @@ class Counter {
         shares_(shares) {}
 
   LayerMemory layer(bool of_experts) {
-    // Matrices of compressed attention, and bytes that it keeps, are among the further ones.
+    // add_further() counts the matrices of compressed attention and the bytes that it keeps.
     const bool has_attention = form_ == nullptr || (form_->has_attention && !form_->is_compressed);
     if (has_attention) add_attention();
     if (form_ != nullptr && form_->cross) add_cross(*form_->cross);
@@ -64,7 +64,7 @@ class Counter {
     layer_.all += amount;
     part(module) += amount;
   }
-  /// Rows of experts of a rank by an even load.
+  /// Rows of the experts of a rank at an even load.
   [[nodiscard]] double even_rows() const {
     return tokens_ * number(model_.experts->used) * shares_.expert_tensor / t_;
   }
@@ -123,7 +123,7 @@ class Counter {
     return model_.experts->latent > 0 ? number(model_.experts->latent) : h_;
   }
 
-  /// Blocks with a state keep what their kernels read; the states are computed again.
+  /// Adds blocks with a state.  They keep the inputs of their kernels and compute states again.
   void add_further() {
     layer_.dense += form_->scan_vectors / t_;
     for (const Linear& linear : form_->linears) {
@@ -176,7 +176,7 @@ class Counter {
 
   const Transformer& model_;
   const KeptRules& rules_;
-  const LayerForm* const form_;  ///< null: a layer of a model of equal ones
+  const LayerForm* const form_;  ///< null: all layers of the model are of one kind
   const double tokens_, h_, a_, g_, d_, dv_, t_, s_, mats_, q8_;
   const RankShares& shares_;
   LayerMemory layer_;
@@ -190,7 +190,7 @@ Amount LayerMemory::kept(Recompute recompute) const {
   Amount kept = all;
   for (std::size_t i = 0; i < kModules; ++i) {
     const auto module = static_cast<Module>(i);
-    // All experts contain their activation.
+    // The module of all experts contains the module of their activation.
     const bool is_within = module == Module::ExpertActivation && has(recompute, Module::Experts);
     if (has(recompute, module) && !is_within) kept += -1.0 * part[i];
   }

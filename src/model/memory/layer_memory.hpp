@@ -1,8 +1,7 @@
 #pragma once
-// The elements of weights of a layer, or of an end of a model, on a rank, and the bytes that it
-// keeps of a micro-batch: what fused kernels of training libraries hold for the backward pass
-// (docs/truth.md, section 5; Korthikanti et al., Reducing Activation Recomputation in Large
-// Transformer Models, 2022).
+// The weights of a layer, or of an end of a model, on a rank, and the bytes of a micro-batch that
+// fused kernels of training libraries keep for the backward pass (docs/truth.md, section 5;
+// Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022).
 
 #include <array>
 
@@ -14,7 +13,7 @@ namespace dfsearch::memory {
 
 inline constexpr double kWord = 2.0;
 
-/// Bytes of a micro-batch; the rows of experts are counted by an even load.
+/// Bytes of a micro-batch; `routed` are the bytes of rows of experts, at an even load.
 struct Amount {
   double bytes = 0.0;
   double routed = 0.0;
@@ -32,7 +31,7 @@ struct Amount {
 
 /// How ranks share a micro-batch and the weights of a layer.
 struct RankShares {
-  double tokens = 1.0;    ///< of a rank: samples * sequence / context ranks
+  double tokens = 1.0;    ///< tokens of a rank: samples * sequence / context ranks
   double sequence = 1.0;  ///< tokens that one token may see, over the context ranks
   double tensor = 1.0;
   double expert = 1.0;         ///< ranks that divide the experts, and send tokens to each other
@@ -44,35 +43,35 @@ struct RankShares {
 /// Properties of the software and of linears that bytes depend on.
 struct KeptRules {
   bool eight_bits = false;    ///< inputs of linears are kept in 8 bits
-  double unfused = 0.0;       ///< of attention, whose scores are kept
-  double eager_widths = 0.0;  ///< of the model's width, beside what fused kernels keep
+  double unfused = 0.0;       ///< share of attention that is not fused, so that scores are kept
+  double eager_widths = 0.0;  ///< values kept in addition to fused kernels, in model widths
   const Lora* lora = nullptr;
 };
 
 struct LayerMemory {
-  // Elements on a rank.
-  double dense = 0.0;  ///< of a layer, or a norm, that every replica has
+  // Elements of weights on a rank.
+  double dense = 0.0;  ///< of a layer, or a norm, but not of experts
   double experts = 0.0;
   double adapters = 0.0;
-  double end = 0.0;  ///< of the embedding, or of the head
+  double end = 0.0;  ///< elements of the embedding, or of the head
   // Bytes of a micro-batch.
   double input = 0.0;
   Amount all;                         ///< with nothing computed again
-  std::array<Amount, kModules> part;  ///< of `all`, what each module leaves out
+  std::array<Amount, kModules> part;  ///< bytes of `all` that go if a module is recomputed
   Amount every_second_product;        ///< kept where every second product is computed again
-  Amount working;                     ///< of the layer in its backward pass
-  // Elements of the head: of a row of logits, of all of them, and of its input.
+  Amount working;                     ///< temporary bytes of the backward pass
+  // Elements at the head: of a row of logits, of all logits, and of the input of the head.
   double columns = 0.0, logits = 0.0, head_input = 0.0;
 
   [[nodiscard]] double weights() const { return dense + experts; }
-  /// Not of Unknown.
+  /// The bytes kept until the backward pass; `recompute` is not Unknown.
   [[nodiscard]] Amount kept(Recompute recompute) const;
 };
 
-/// A layer of a model of several kinds has a `form`, whose view is the model.
+/// If a model has several kinds of layers, `form` is the kind, and `model` is its view.
 LayerMemory layer_memory(const Transformer& model, const RankShares& shares, const KeptRules& rules,
                          bool of_experts, const LayerForm* form = nullptr);
-/// The embedding; norm and head.
+/// The memory of the embedding, and of the last norm with the head.
 LayerMemory first_memory(const Transformer& model, const RankShares& shares);
 LayerMemory last_memory(const Transformer& model, const RankShares& shares);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The ends of a model of memory and its judgement of one chip (docs/truth.md, section 5).  A low
-// end that does not fit is the only proof that something does not run.
+// The levels of a model of memory and its verdict on one chip (docs/truth.md, section 5).  Only
+// needs that do not fit at the low level prove that a plan does not run.
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace dfsearch::memory {
 
-/// The end of every constant of a model of memory.  Bounds never mix them.
+/// The level of every constant of a model of memory.  A bound has all constants at one level.
 enum class Level : std::uint8_t { Low, Typical, High };
 constexpr auto words(Level) { return named<Level>("low", "typical", "high"); }
 inline constexpr std::array kLevels = {Level::Low, Level::Typical, Level::High};
@@ -26,13 +26,14 @@ class ByLevel : public std::array<Value, kLevels.size()> {
   }
 };
 
-/// The judgement of a plan or a deployment, from the best to the worst.
+/// The verdict on a plan or a deployment, from the best to the worst.
 enum class Verdict : std::uint8_t { Fits, NotAtHigh, MayNotFit, Infeasible };
 constexpr auto words(Verdict) {
   return named<Verdict>("fits", "fits, not at the high end", "may not fit", "infeasible");
 }
 
-/// `needed` of a chip at each level, which rise, beside what its driver shows.
+/// The verdict if a chip needs these bytes at each level, in ascending order, and its driver shows
+/// `visible` bytes.
 constexpr Verdict verdict(const ByLevel<Bytes>& needed, Bytes visible) {
   if (needed[Level::High] <= visible) return Verdict::Fits;
   if (needed[Level::Typical] <= visible) return Verdict::NotAtHigh;

@@ -7,7 +7,7 @@
 namespace dfsearch::memory {
 namespace {
 
-/// Elements of weights of a stage: what all replicas have, and experts.
+/// Elements of the weights of a stage.
 struct Elements {
   double dense = 0.0, ends = 0.0, experts = 0.0, adapters = 0.0;
 
@@ -19,7 +19,7 @@ struct Elements {
   }
 };
 
-/// Divides bytes among the ranks that have the same weights, or not.
+/// Divides bytes among the ranks that have the same weights, if the step divides them.
 class Division {
  public:
   Division(const StepMemory& step, bool is_divided)
@@ -73,12 +73,12 @@ class Stage {
  private:
   [[nodiscard]] bool shares_head() const { return step_.shares_head && stage_.first != nullptr; }
   [[nodiscard]] bool gathers() const { return step_.zero >= 3 && step_.replicas > 1.0; }
-  /// Bytes of a frozen linear, or of the words that a rank gathers of one.
+  /// Bytes of an element of a frozen linear.
   [[nodiscard]] double frozen() const { return bytes_of(step_.lora->frozen); }
 
   void set_states() {
     const States& states = step_.states;
-    // The micro-batches of a pipeline add up whole gradients, which are reduced once a step.
+    // Micro-batches of a pipeline add up undivided gradients, which are reduced once a step.
     const bool divides_gradients = step_.zero >= 3 || (step_.zero == 2 && !step_.in_pipeline);
     const Division weights(step_, step_.zero >= 3), gradients(step_, divides_gradients),
         optimizer(step_, step_.zero >= 1);
@@ -99,7 +99,7 @@ class Stage {
     use_.optimizer = optimizer(moments * all, moments * experts);
     use_.step = weights(states.step * all, states.step * experts);
     if (!gathers() || !step_.in_pipeline) return;
-    // A pipeline gathers weights once a step and adds whole gradients up.
+    // A pipeline gathers weights once a step and adds up undivided gradients.
     use_.weights += kWord * (all + experts);
     use_.gradients += 4.0 * (all + experts);
   }
@@ -115,7 +115,7 @@ class Stage {
     layer_gathered_ = std::max(layer_gathered_, step_.facts.gathered_layers * words + gradient);
   }
 
-  /// Bytes of an element of a frozen linear that a rank gathers.
+  /// Bytes that a rank gathers for an element of a frozen linear.
   [[nodiscard]] double gathered_bytes() const {
     return step_.lora->frozen == Frozen::SixteenBits ? kWord : 0.52;
   }
@@ -144,8 +144,8 @@ class Stage {
     if (stage_.last != nullptr && !shares_head()) ends_gathered_ += kWord * stage_.last->end;
   }
 
-  /// While the optimizer works nothing is lost to the allocator, but an earlier moment may need
-  /// more by what is lost then.
+  /// Fragments count before the optimizer works only.  If an earlier moment with its fragments
+  /// needs more memory than the largest moment without, the difference is added.
   void add_fragments() {
     const double held = use_.weights + use_.adapters + use_.optimizer + use_.gradients;
     const double largest = use_.moments[static_cast<std::size_t>(use_.moment)];

@@ -1,8 +1,8 @@
 #pragma once
 // The peak memory of a rank of one stage in training: the largest of four moments of a step
 // (docs/truth.md, section 5; Rajbhandari et al., ZeRO: Memory Optimizations Toward Training
-// Trillion Parameter Models, 2020).  Each moment is a sum of products that rise with each of its
-// parts.
+// Trillion Parameter Models, 2020).  The memory at each moment is a sum of products, which rises
+// with each factor.
 
 #include <array>
 #include <cstdint>
@@ -47,8 +47,8 @@ struct StepMemory {
   double micro_batches = 1.0;
   double groups = 0.0;  ///< degrees of more than one rank
 
-  /// Whether the backward pass, the only one of the step, allocates the gradients: they are not
-  /// there before it.
+  /// Whether the step has one backward pass, which allocates the gradients, so that none exist
+  /// before it.
   [[nodiscard]] bool makes_gradients() const {
     return gradients == Gradients::Made && micro_batches <= 1.0;
   }
@@ -70,7 +70,7 @@ enum class Moment : std::uint8_t { Loss, LastLayer, FirstLayer, Step };
 constexpr auto words(Moment) { return named<Moment>("loss", "last layer", "first layer", "step"); }
 inline constexpr std::size_t kMoments = words(Moment{}).size();
 
-/// Bytes of one rank at the largest moment.  Parts that it does not have are 0.
+/// Bytes of one rank at the largest moment.  Parts that do not exist at that moment are 0.
 struct StageMemory {
   double weights = 0.0, adapters = 0.0, gradients = 0.0, optimizer = 0.0;
   double activations = 0.0, loss = 0.0, working = 0.0, gathered = 0.0, step = 0.0;
@@ -84,7 +84,7 @@ struct StageMemory {
   [[nodiscard]] double device() const { return allocated() + fragments + context; }
 };
 
-/// The memory never falls if the stage has another layer or end.
+/// The memory never falls when a layer or an end of the model is added to the stage.
 /// docs/truth.md (12) to (15)
 StageMemory stage_memory(const StepMemory& step, const StageLayers& stage);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Keys of the memory of training: states of a weight, the loss, what the backward pass computes
-// again, and adapters (docs/truth.md, section 5).
+// Keys of the memory of training: states of a weight, the loss, recomputation, and adapters
+// (docs/truth.md, section 5).
 
 #include <algorithm>
 #include <array>
@@ -15,23 +15,24 @@
 
 namespace dfsearch::memory {
 
-/// Bytes of an element of a weight that is trained.  Each is divided among ranks separately.
+/// Bytes of an element of a trained weight.  Ranks may divide each of these states by itself.
 struct States {
   double weight = 2.0;
   double gradient = 4.0;
   double master = 4.0;
   double moments = 8.0;
-  double step = 0.0;    ///< beside them while the optimizer works
+  double step = 0.0;    ///< further bytes while the optimizer works
   double buffer = 0.0;  ///< further bytes of a gradient if replicas divide the optimizer
 
   friend bool operator==(const States&, const States&) = default;
 };
 
-/// Whether gradients stay from step to step, or each first backward pass makes them.
+/// Whether gradients stay from step to step, or the first backward pass of a step allocates them.
 enum class Gradients : std::uint8_t { Kept, Made };
 constexpr auto words(Gradients) { return named<Gradients>("kept", "made"); }
 
-/// How the loss is computed.  A chunked one keeps logits of 16 bits, a fused linear one none.
+/// How the loss is computed.  A chunked loss keeps logits of 16 bits; a fused linear loss keeps no
+/// logits.
 enum class LossKind : std::uint8_t {
   Whole,
   Fused,
@@ -64,13 +65,13 @@ constexpr auto words(Module) {
 inline constexpr std::size_t kModules = words(Module{}).size();
 
 /// The values that the backward pass computes again: none, a set of modules with a bit for
-/// each, all of a layer from its input, or half of a layer but attention.
+/// each, a whole layer from its input, or half of a layer without its attention.
 enum class Recompute : std::uint8_t {
   None = 0,
-  Selective = 1,  ///< the scores of attention that is not fused, or what else is in core_attn
+  Selective = 1,  ///< the module core_attn, such as the scores of attention that is not fused
   Full = 1 << kModules,
   EverySecondProduct,
-  Unknown,  ///< not known: as Full, at the high end of memory as None
+  Unknown,  ///< counts as Full, but as None at the high level of memory
 };
 constexpr Recompute listed(Module module) {
   return static_cast<Recompute>(1U << static_cast<unsigned>(module));
@@ -78,7 +79,7 @@ constexpr Recompute listed(Module module) {
 constexpr bool is_listed(Recompute recompute) {
   return recompute != Recompute::None && recompute < Recompute::Full;
 }
-/// All of both sets of modules.
+/// The union of two sets of modules.
 constexpr Recompute operator|(Recompute a, Recompute b) {
   return static_cast<Recompute>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -86,7 +87,7 @@ constexpr bool has(Recompute recompute, Module module) {
   return is_listed(recompute) &&
          (static_cast<unsigned>(recompute) >> static_cast<unsigned>(module)) % 2 == 1;
 }
-/// Sets of several modules have no word here; both names of the first one are read.
+/// Sets of several modules have no word here; the set of the first module has two words.
 constexpr auto words(Recompute) {
   return named<Recompute>({{"none", Recompute::None},
                            {"selective", Recompute::Selective},
@@ -102,9 +103,9 @@ constexpr auto words(Recompute) {
 }
 /// The name, or the names of all modules of a set.
 std::vector<std::string> names_of(Recompute recompute);
-/// They are joined by `+`.
+/// These names, joined by `+`.
 const char* name_of(Recompute recompute);
-/// The one with this name, which may have several modules.
+/// The recomputation with this name, which may list several modules.
 std::optional<Recompute> recompute_of(std::string_view name);
 
 /// Linears whose outputs adapters are added to.
@@ -116,7 +117,8 @@ constexpr auto words(Target) {
 /// The format of frozen linears; embedding and head stay in 16 bits.
 enum class Frozen : std::uint8_t { SixteenBits, Nf4, Nf4Single, Gptq4 };
 constexpr auto words(Frozen) { return named<Frozen>("w2", "nf4", "nf4_single", "gptq4"); }
-/// Bytes of an element: with scales of blocks of 64, quantized again or not, or of groups of 128.
+/// Bytes of an element.  Formats of 4 bits have scales: of blocks of 64, which are quantized again
+/// (nf4) or not (nf4_single), or of groups of 128 (gptq4).
 constexpr double bytes_of(Frozen frozen) {
   constexpr std::array kBytes = {2.0, 0.5 + 1.0 / 64.0 + 4.0 / 16384.0, 0.5625, 0.5195};
   return kBytes[static_cast<std::size_t>(frozen)];
@@ -127,7 +129,7 @@ struct Lora {
   std::int64_t rank = 16;
   std::vector<Target> targets{Target::All};
   Frozen frozen = Frozen::SixteenBits;
-  double adapter_bytes = 4.0;  ///< an element; gradients alike, moments twice that
+  double adapter_bytes = 4.0;  ///< of an element; its gradient has the same, its moments twice
 
   [[nodiscard]] bool has(Target target) const {
     return std::any_of(targets.begin(), targets.end(),

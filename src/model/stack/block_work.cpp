@@ -1,6 +1,6 @@
-// Linear layers as training libraries run them: queries, keys and values in one product, gate and
-// up projection in another, and backward two products of the same size for each.  Elementwise work
-// is counted in passes over memory, in words of 16 bits for each token.
+// Linear layers as training libraries run them: one product for queries, keys and values, one for
+// gate and up projection, and in the backward pass two products of the same size for each of them.
+// Elementwise work is counted in passes over memory, in words of 16 bits for each token.
 
 #include "model/stack/block_work.hpp"
 
@@ -12,8 +12,8 @@
 namespace dfsearch::stack {
 namespace {
 
-/// The backward pass of a scan has twice its products, and the forward ones again, as kernels keep
-/// inputs and no states.
+/// The backward pass of a scan has twice its products, and repeats the forward products, as kernels
+/// keep inputs but no states.
 constexpr double kScanBackward = 3.0;
 /// Gathers of a layer that the backward pass waits for: gradients of weights need the inputs again.
 /// Libraries start one for each half of a layer beside the product for the gradient of the input,
@@ -23,7 +23,7 @@ constexpr double kGatheredAgain = 1.0;
 /// A linear layer of one chip.
 struct Product {
   double rows, in, out;
-  double matrices = 1.0;  ///< that it reads
+  double matrices = 1.0;  ///< weights that the product reads
   bool grouped = false;
 
   [[nodiscard]] double flop() const { return 2.0 * rows * in * out; }
@@ -118,14 +118,14 @@ class Counter {
   [[nodiscard]] bool is_unfused() const { return setup_.stack.attention == Attention::Unfused; }
   /// Ranks that divide the weights of an expert.
   [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
-  /// Products of the backward pass for each linear layer: a frozen one has no gradient of its
+  /// Products of the backward pass for each linear layer: a frozen layer has no gradient of its
   /// weight.
   [[nodiscard]] double backward_products() const { return lora_ == nullptr ? 2.0 : 1.0; }
   void set_trained(double adapters) {
     work_.trained_parameters = lora_ == nullptr ? work_.parameters : adapters;
     work_.trained_expert_parameters = lora_ == nullptr ? work_.expert_parameters : 0.0;
   }
-  /// Counts the kernels that `add` adds to the forward pass as a module.
+  /// Calls `add` and counts the kernels that it adds to the forward pass as a module.
   template <class Work>
   void in_module(memory::Module module, const Work& add) {
     const Seconds before = work_.forward.total();
@@ -136,7 +136,7 @@ class Counter {
     work_.module_operations[index] += work_.forward.all;
     work_.module_operations[index] += done.times(-1.0);
   }
-  /// Tokens of the fullest chip that go to experts: whole experts divide them among tensor ranks.
+  /// Tokens of the fullest chip that go to experts; tensor ranks divide them if experts are whole.
   [[nodiscard]] double sent_tokens() const {
     return tokens_ * fullest_load(setup_.stack) / (division_.experts_whole ? tensor_ : 1.0);
   }
@@ -236,8 +236,8 @@ class Counter {
     }
   }
 
-  /// Adds passes over `words` of each token in `kernels` kernels, and `backward` times as much
-  /// backward.
+  /// Adds `kernels` passes over `words` words of each token to the forward pass, and as many passes
+  /// over `backward` times these words to the backward pass.
   void elementwise(double words, double kernels, double backward) {
     const double all = kWord * tokens_ * words * typical(setup_.stack.elementwise);
     pass(work_.forward, all, kernels);
@@ -270,7 +270,7 @@ class Counter {
   void add_expert_passes(double of_width) {
     const Experts& experts = *model_.experts;
     const double rows = expert_rows() / tokens_;
-    // Half there and half back.
+    // Half of the words move on the way to the experts, half on the way back.
     elementwise(permuted_words(setup_.stack, switches_) / 2.0 * rows * expert_hidden(), 2.0,
                 kExpertBackward);
     in_module(memory::Module::ExpertActivation, [&] {
@@ -340,14 +340,14 @@ class Counter {
       const double flop = 2.0 * rows * pairs * width;
       sum += kernels_.attention(flop, division_.sequence, model_.head_dim, backward,
                                 division_.context > 1);
-      // Queries, keys, values and results once; backward they and their gradients.
+      // Queries, keys, values and results move once; backward, their gradients move as well.
       const double values = 2.0 * (query_heads() + key_heads()) * number(model_.head_dim);
       count(flop, kWord * tokens_ * values * (backward ? 2.0 : 1.0));
     }
     add_sinks();
   }
 
-  /// The gradient of sinks is summed by kernels of their own, which belong to attention's class.
+  /// Adds the kernels that sum the gradient of sinks; ranges count them as attention.
   // docs/truth.md (22)
   void add_sinks() {
     const auto& sinks = setup_.stack.software.sinks;
@@ -357,7 +357,8 @@ class Counter {
     work_.backward.elementwise += moved / (setup_.chip.memory * share) * setup_.scenario.attention;
   }
 
-  /// Matrices outside the transformer; several with one input and one division are one product.
+  /// Adds matrices that no transformer has; matrices with the same input and division are one
+  /// product.
   void add_further_linears() {
     for (const FurtherProduct& product : further_products(*form_, tensor_)) {
       add_linear({.rows = tokens_, .in = product.in, .out = product.out});
@@ -407,7 +408,7 @@ class Counter {
       // The gradient of the output of an encoder is summed, too.
       if (form_ != nullptr && form_->cross) work_.tensor_sums += encoded_ratio() / 2.0;
       if (form_ != nullptr) {
-        // They are reduced in both directions.
+        // Sums of these elements are all-reduces even if the sequence is divided.
         work_.tensor_sums +=
             summed_elements(*form_) / hidden_ * (division_.sequence_parallel ? 2.0 : 1.0);
       }
@@ -447,7 +448,7 @@ class Counter {
     }
   }
 
-  /// A rank of the division, for the bytes that it holds.
+  /// The shares of a rank of the division, to count its memory.
   [[nodiscard]] memory::RankShares shares() const {
     const double ranks = number(division_.context);
     return {.tokens = tokens_,
@@ -473,7 +474,7 @@ class Counter {
   const Transformer& model_;
   const Division& division_;
   const memory::Lora* const lora_;
-  const LayerForm* const form_;  ///< null: a layer of a model of equal ones
+  const LayerForm* const form_;  ///< null: all layers of the model are of one kind
   const Switches switches_;
   const KernelTimes kernels_;
   const double tokens_, tensor_, hidden_;

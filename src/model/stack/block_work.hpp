@@ -19,7 +19,7 @@ namespace dfsearch::stack {
 /// A micro-batch and how chips share it.
 struct Division {
   std::int64_t sequence = 1;  ///< tokens of a sample
-  std::int64_t encoded = 1;   ///< tokens of a sample in an encoder whose output a layer reads
+  std::int64_t encoded = 1;   ///< tokens of a sample in the encoder, if a layer reads its output
   std::int64_t samples = 1;
   std::int64_t tensor = 1;
   std::int64_t context = 1;
@@ -63,14 +63,14 @@ struct PassWork {
 struct BlockWork {
   bool is_layer = false;
   PassWork forward, backward;
-  // Exchanges among tensor ranks: bytes and passes of sums, bytes of gathers, and their numbers.
+  // Exchanges among tensor ranks: bytes of a sum and of a gather, their numbers, passes of a sum.
   Bytes tensor_whole{}, tensor_gathered{};
   double tensor_sums = 0.0;  ///< in each direction
   double tensor_gathers_forward = 0.0, tensor_gathers_backward = 0.0;
   Passes tensor_passes = Passes::One;
   Bytes ring{};        ///< keys and values of all context ranks: once forward, twice backward
-  Bytes dispatched{};  ///< tokens of a chip, to the experts and back in each pass
-  Bytes shifted{};     ///< of a chip, from tokens to heads of scans and back: once in each pass
+  Bytes dispatched{};  ///< bytes of tokens of a chip: to the experts and back in each pass
+  Bytes shifted{};     ///< bytes of a chip that scans exchange from tokens to heads in each pass
   HostTimes host;
   // Elements of weights of a chip.
   double parameters = 0.0, expert_parameters = 0.0;
@@ -82,12 +82,13 @@ struct BlockWork {
   memory::LayerMemory memory;
 };
 
-/// A layer with an MLP or with experts; with `lora` all but adapters is frozen.  Refers to nothing.
+/// The work of a layer with an MLP or with experts.  With `lora`, all weights but adapters are
+/// frozen.
 BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
                      bool of_experts, const memory::Lora* lora = nullptr);
-/// A layer of a model of several kinds, without adapters.
+/// The work of a layer of a model with several kinds of layers, without adapters.
 BlockWork layer_work(const Setup& setup, const LayerForm& form, const Division& division);
-/// The look-up of the embedding; norm, head and loss.
+/// The work of the look-up of the embedding, and of norm, head and loss.
 BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division,
                      const memory::Lora* lora = nullptr);
 BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division,

@@ -1,7 +1,7 @@
 // Transformer Engine issues a product and a cast for each expert of a chip, so the host takes
-// longer the more experts a chip has.  Dispatchers differ in how often they pass over the rows:
-// before and after NCCL's all-to-all a kernel sorts and another permutes them, reading and writing
-// each.
+// longer the more experts a chip has.  Dispatchers differ in the number of passes over the rows:
+// before and after NCCL's all-to-all, one kernel sorts the rows and another permutes them, and both
+// read and write all rows.
 
 #include "model/stack/expert_layer.hpp"
 
@@ -10,11 +10,11 @@ namespace {
 
 // Passes over rows, in words of each element.
 constexpr double kAllToAllWords = 8.0, kDeepEpWords = 4.0;
-/// The share of the host time of a layer without experts that graphs leave if they replay it.
+/// The share of the host time of a layer without experts that is left if graphs replay the layer.
 constexpr double kReplayed = 0.03;
-/// The router issues less backward, and each product has two then.
+/// Backward, the router issues fewer kernels, and each product becomes two.
 constexpr double kRouterBackward = 0.8, kProductsBackward = 2.0;
-// Bytes of an element that products read in 8 bits, in blocks with scales, and in 4 bits.
+// Bytes of an input element of products in 8 bits, in 8 bits with scales of blocks, in 4 bits.
 constexpr double kEightBits = 1.0, kBlocksOfEight = 1.03, kFourBits = 0.5625;
 
 }  // namespace

@@ -41,7 +41,7 @@ Seconds KernelTimes::attention(double flop, std::int64_t tokens, std::int64_t he
   const AttentionCurve* curve = &chip.cudnn;
   if (setup_.stack.attention == Attention::Flash1) curve = &chip.flash1;
   if (setup_.stack.attention == Attention::Flash2) curve = &chip.flash2;
-  // A kernel that was not measured there is taken for the nearest that was.
+  // If the kernel was not measured on the chip, another kernel's curve replaces it.
   for (const AttentionCurve* other : {&chip.flash2, &chip.cudnn, &chip.flash1}) {
     if (!curve->given()) curve = other;
   }
@@ -49,7 +49,7 @@ Seconds KernelTimes::attention(double flop, std::int64_t tokens, std::int64_t he
                                    .share = backward ? curve->backward : curve->forward};
   double rate = shares.at(static_cast<double>(tokens)) * sustained(Bits::Sixteen);
   if (curve != &chip.flash1) {
-    // Heads of 64 are measured; between those and 128 the loss shrinks evenly.
+    // The loss is measured for heads of 64; it shrinks linearly to zero for heads of 128.
     const double narrow = std::clamp((128.0 - static_cast<double>(head_dim)) / 64.0, 0.0, 1.0);
     rate *= 1.0 - (1.0 - typical(chip.small_heads)) * narrow;
   }
@@ -64,7 +64,8 @@ UnfusedAttention KernelTimes::unfused(double rows, double scores, std::int64_t h
   const double products = backward ? 4.0 : 2.0;
   const double flop = 2.0 * rows * scores * static_cast<double>(head_dim);
   const double rate = sustained(Bits::Sixteen) * typical(setup_.chip.batched_products);
-  // Softmax reads and writes, backward reads both; dropout has a mask of a byte.
+  // Passes over scores: softmax reads and writes, and backward it reads two values; dropout has a
+  // mask of one byte.
   const double softmax = backward ? 3.0 : 2.0, dropout = 2.5;
   const double passes = (softmax + dropout) * (is_slow ? 2.0 : 1.0);
   const double moved = kWord * rows * scores * passes;

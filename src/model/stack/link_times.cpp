@@ -6,12 +6,12 @@
 namespace dfsearch::stack {
 namespace {
 
-// Latencies into another domain, and for each doubling of the group.
+// Latencies of a group of several domains, and of each doubling of their number.
 constexpr Seconds kAcross{15e-6}, kPerDoubling{5e-6};
-constexpr Seconds kDispatch{20e-6};         // of the kernels that sort tokens
-constexpr double kMostDispatchHops = 16.0;  // they do not wait for more, chosen
+constexpr Seconds kDispatch{20e-6};         // time of the kernels that sort tokens
+constexpr double kMostDispatchHops = 16.0;  // most members that count in the latency, chosen
 constexpr Seconds kHop{10e-6};
-// The switches of a domain add up themselves.
+// Factor on the rate of an all-reduce in one domain, whose switches add up.
 constexpr double kReducing = 1.05;
 
 }  // namespace
@@ -61,7 +61,7 @@ Seconds LinkTimes::dispatch(const SentTokens& tokens, const Reach& experts,
                             Dispatcher dispatcher) const {
   const double e = experts.members(), inside = experts.inside, domains = experts.domains;
   if (!(e > 1.0)) return {};
-  // An all-to-all has a row for each expert, the others one for each chip or domain.
+  // An all-to-all sends a row for each expert, other dispatchers one for each chip or domain.
   const bool is_plain = dispatcher == Dispatcher::AllToAll;
   const auto reached = [used = tokens.used](double places) {
     return places * (1.0 - std::pow(1.0 - 1.0 / places, used));

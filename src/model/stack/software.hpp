@@ -1,6 +1,6 @@
 #pragma once
-// Switches of the software that runs a plan, as recipes set them: they alone may double the time
-// of a plan (docs/truth.md, section 11).  They are input, and never searched.
+// Switches of the software that runs a plan, as recipes set them: the switches alone may double the
+// time of a plan (docs/truth.md, section 11).  They are input, and never searched.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,8 +25,8 @@ constexpr auto words(Dispatcher) { return named<Dispatcher>("alltoall", "deepep"
 
 /// The launches of the products of experts.
 enum class Grouped : std::uint8_t {
-  EachExpert,  ///< Transformer Engine: a product and a cast for each
-  Fused,       ///< one kernel for all
+  EachExpert,  ///< Transformer Engine: a product and a cast for each expert
+  Fused,       ///< one kernel for all experts
 };
 constexpr auto words(Grouped) { return named<Grouped>("te", "fused"); }
 
@@ -42,7 +42,7 @@ constexpr auto words(Balance) { return named<Balance>("forced", "natural", "drop
 enum class Sinks : std::uint8_t { Part, Regressed, Fused };
 constexpr auto words(Sinks) { return named<Sinks>("part", "regressed", "fused"); }
 
-/// The way of new weights from the replicas that have updated them.
+/// How new weights reach all replicas from the replicas that have updated them.
 enum class ParameterExchange : std::uint8_t { AllGather, Broadcast };
 constexpr auto words(ParameterExchange) {
   return named<ParameterExchange>("all_gather", "broadcast");
@@ -51,7 +51,7 @@ constexpr auto words(ParameterExchange) {
 struct Software {
   std::vector<GraphScope> graphs;  ///< empty: left out
   std::optional<Dispatcher> dispatcher;
-  std::optional<bool> expert_overlap;  ///< exchanges beside the other pass of another micro-batch
+  std::optional<bool> expert_overlap;  ///< exchanges overlap the other pass of another micro-batch
   std::optional<Grouped> grouped;
   Balance balance = Balance::Forced;
   /// Kernels of tensor ranks that exchange as they multiply.  Left out: they are used unless the
@@ -59,8 +59,8 @@ struct Software {
   std::optional<bool> user_buffers;
   std::optional<Sinks> sinks;
   bool permute_fusion = true;         ///< of the rows that an all-to-all sends
-  std::int64_t recompute_layers = 0;  ///< of each chunk, whole
-  std::int64_t offload_layers = 0;    ///< whose activations go to the memory of the host
+  std::int64_t recompute_layers = 0;  ///< layers of each chunk that are recomputed whole
+  std::int64_t offload_layers = 0;    ///< layers whose activations go to the memory of the host
   std::int64_t mtp = 0;               ///< layers of multi-token prediction, each with a head
   std::int64_t shard_group = 0;       ///< replicas that divide states among them; 0: all
   ParameterExchange parameter_exchange = ParameterExchange::AllGather;
@@ -83,8 +83,8 @@ struct Switches {
   Grouped grouped = Grouped::EachExpert;
 };
 
-/// Takes switches that are left out from `open`, and those that it lacks as the simplest software
-/// has them.
+/// Takes switches that `given` leaves out from `open`, and switches that both leave out from the
+/// defaults of Switches.
 inline Switches switches_of(const Software& given, const Software& open) {
   const Software& graphs = given.graphs.empty() ? open : given;
   Switches all{.replays_layers =

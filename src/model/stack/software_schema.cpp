@@ -1,4 +1,4 @@
-// The keys of a stack for the switches of its software, which are columns of tables of runs too.
+// The keys of a stack for the switches of its software; tables of runs have them as columns.
 
 #include "model/stack/stack.hpp"
 #include "schema/report.hpp"

@@ -28,9 +28,9 @@ double amount(Quantity<exponents...> quantity) {
   return quantity.in_base_units();
 }
 
-/// Shares at some amounts of work (FLOP, bytes or tokens of a sample), which rise; linear in the
-/// logarithm of the work between them and level beyond them.  `low` and `high` are empty or around
-/// `share`.
+/// Shares at ascending amounts of work (FLOP, bytes or tokens of a sample).  Between these amounts
+/// the share is linear in the logarithm of the work, and beyond them it is constant.  `low` and
+/// `high` are empty, or enclose `share`.
 template <class Work>
 struct Curve {
   std::vector<Work> work;
@@ -50,7 +50,8 @@ struct Curve {
   }
 };
 
-/// The limits of constants: of shares that are reached, and of shares that are lost or hidden.
+/// The limits of constants: shares that are reached, shares that are lost or hidden, factors, and
+/// host times in seconds.
 inline constexpr Interval kShare{1e-6, 1.0}, kPart{0.0, 1.0}, kFactor{1e-3, 1e3}, kHost{0.0, 10.0};
 
 /// A constant: one value, or low, typical and high.
@@ -92,7 +93,7 @@ constexpr auto words(Attention) { return named<Attention>("unfused", "fa1", "fa2
 enum class DataOverlap : std::uint8_t {
   None,
   DistributedOptimizer,  ///< the last backward and the first forward pass, in part
-  Ddp,  ///< the last backward pass where nothing is divided; else gradients are reduced whole
+  Ddp,  ///< the last backward pass; if replicas divide states, gradients are reduced whole
 };
 constexpr auto words(DataOverlap) {
   return named<DataOverlap>("none", "distributed_optimizer", "ddp");
@@ -100,7 +101,7 @@ constexpr auto words(DataOverlap) {
 
 /// How the layers of a run are spread over stages.
 enum class Placement : std::uint8_t {
-  Best,    ///< so that the step is least
+  Best,    ///< the step time is least
   ByCost,  ///< a stage is full once it has more than its part of all products, the head included
 };
 constexpr auto words(Placement) { return named<Placement>("best", "by_cost"); }
@@ -115,30 +116,30 @@ struct AttentionCurve {
 
 /// A chip as it was measured, and the links of its machine.
 struct MeasuredChip {
-  std::string name;                      ///< of its file; empty: it has none
-  std::array<FlopsPerSecond, 3> peak{};  ///< by Bits, dense; 0: not of this chip
-  /// Shares of the curve that long runs sustain, by Bits.
+  std::string name;                      ///< name of its file; empty if there is none
+  std::array<FlopsPerSecond, 3> peak{};  ///< dense peaks by Bits; 0: not of this chip
+  /// Factors on the rates of curves that long runs sustain, by Bits.
   std::array<Constant<double>, 3> clock;
-  std::array<Curve<Flops>, 3> products;     ///< by Bits
-  AttentionCurve flash1, flash2, cudnn;     ///< of the peak of 16 bits
-  Constant<double> batched_products{0.38};  ///< of the peak, where attention is not fused
-  Constant<double> small_heads{0.8};        ///< of attention with heads of 64, less than 128
-  Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
+  std::array<Curve<Flops>, 3> products;     ///< shares of the peaks, by Bits
+  AttentionCurve flash1, flash2, cudnn;     ///< shares of the peak of 16 bits
+  Constant<double> batched_products{0.38};  ///< share of the peak if attention is not fused
+  Constant<double> small_heads{0.8};        ///< rate with heads of 64, over the rate with 128
+  Curve<Bytes> elementwise;                 ///< shares of the bandwidth of the memory
   BytesPerSecond memory{};
-  Bytes visible{};                  ///< of the memory, as the driver shows it
-  Constant<double> cpu{1.0};        ///< host time with experts, in times of a fast host
-  Constant<Bytes> dispatch_row;     ///< more of a row that is sent once to each chip
-  bool scaled = false;              ///< kernels belong to another chip, by the peaks
+  Bytes visible{};                  ///< size of the memory, as the driver shows it
+  Constant<double> cpu{1.0};        ///< host time with experts, over the time of a fast host
+  Constant<Bytes> dispatch_row;     ///< added to the bytes of a row that each chip gets once
+  bool scaled = false;              ///< rates are scaled from another chip by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided
   // A domain is a group of chips that one switch joins.
   std::int64_t domain = 8;
-  Seconds base{}, hop{};              ///< of a collective; of each further member
-  std::vector<std::int64_t> members;  ///< in a domain, of `bus`
+  Seconds base{}, hop{};              ///< latency of a collective, and of each further member
+  std::vector<std::int64_t> members;  ///< sizes of groups in a domain with the rates `bus`
   std::vector<BytesPerSecond> bus;
-  BytesPerSecond nic{};  ///< of a chip, one way, nominal
+  BytesPerSecond nic{};  ///< nominal rate of a chip's link out of its domain, one way
 };
 
-/// Bytes of a logit by the kind of loss; of a chunked one of the logits of 16 bits.
+/// Bytes of a logit by the kind of loss; for a chunked loss, bytes of its logits of 16 bits.
 struct LogitBytes {
   std::array<Constant<double>, memory::kLossKinds> of{Constant<double>{10.0, 14.0, 16.0}};
 
@@ -151,41 +152,42 @@ struct LogitBytes {
 struct StackMemory {
   Constant<Bytes> resident{Bytes(0.1e9), Bytes(0.5e9), Bytes(1.5e9)};
   Constant<double> fragment{0.0, 0.08, 0.25};
-  Constant<double> gathered_fragment;  ///< where replicas divide weights, if it is another one
+  Constant<double> gathered_fragment;  ///< `fragment` if replicas divide weights; empty: equal
   Constant<Bytes> context{Bytes(0.35e9), Bytes(0.7e9), Bytes(1.5e9)};
   Constant<Bytes> group{Bytes(0.0), Bytes(0.15e9), Bytes(0.5e9)};
   Constant<double> spread{0.88, 1.0, 1.12}, imbalance{1.0, 1.1, 2.5};
-  double eager_widths = 0.0;         ///< kept beside fused kernels, in widths of the model
-  double gathered_layers = 2.0;      ///< at once, where replicas divide weights
+  double eager_widths = 0.0;         ///< values kept beside fused kernels, in model widths
+  double gathered_layers = 2.0;      ///< layers gathered at once if replicas divide weights
   bool eight_bit_inputs = false;     ///< linears in 8 bits keep their inputs in 8 bits
-  bool twice_with_adapters = false;  ///< activations, where replicas divide weights
+  bool twice_with_adapters = false;  ///< activations count twice if replicas divide weights
 };
 
-/// Rates of blocks with a state and of scores of indexes, which no run of the tables decided: low,
-/// typical and high from single kernels (docs/truth.md, section 1).
+/// Rates of blocks with a state and of scores of indexes.  No run of the tables decided them: the
+/// low, typical and high values are from single kernels (docs/truth.md, section 1).
 struct ScanRates {
-  // Shares of the peak of 16 bits, but for the last three.
-  Constant<double> products{0.037, 0.09, 0.26};    ///< of state spaces and linear attention
-  Constant<double> delta_rule{0.02, 0.05, 0.12};   ///< the same of delta rules
-  Constant<double> elementwise{0.01, 0.02, 0.04};  ///< FLOP that are no products
-  Constant<double> index{0.1, 0.53, 0.58};         ///< of the peak of 8 bits, if there is one
+  // Shares of the peak of 16 bits, except for `index`.
+  Constant<double> products{0.037, 0.09, 0.26};    ///< products of state spaces, linear attention
+  Constant<double> delta_rule{0.02, 0.05, 0.12};   ///< products of delta rules
+  Constant<double> elementwise{0.01, 0.02, 0.04};  ///< elementwise FLOP
+  Constant<double> index{0.1, 0.53, 0.58};         ///< share of the peak of 8 bits, if stated
   // Least time of a layer, for any length.
   Constant<Seconds> start{Seconds(0.26e-3), Seconds(0.84e-3), Seconds(0.84e-3)};
   Constant<Seconds> delta_start{Seconds(0.05e-3), Seconds(0.35e-3), Seconds(0.84e-3)};
 };
 
-/// Times of the classes of work beside the typical ones.
+/// Factors on the typical times of the classes of work.
 struct Scenario {
   double compute = 1.0, attention = 1.0, elementwise = 1.0, host = 1.0, links = 1.0, scans = 1.0;
 };
 
-/// The ends of each class, and of whole steps by the release of the software.
+/// Factors at each level on the times of each class of work, and of whole steps (`release`, as
+/// releases of the software differ).
 struct Ranges {
   Constant<double> compute{0.92, 1.0, 1.09}, attention{0.80, 1.0, 1.25},
       elementwise{0.75, 1.0, 1.33}, host{0.80, 1.0, 1.25}, links{0.80, 1.0, 1.30},
       scans{0.35, 1.0, 2.40}, release{1.0};
 
-  /// All classes at one of their ends.
+  /// The factors of all classes at one level.
   [[nodiscard]] Scenario at(memory::Level level) const {
     return {at_level(compute, level), at_level(attention, level), at_level(elementwise, level),
             at_level(host, level),    at_level(links, level),     at_level(scans, level)};
@@ -207,51 +209,51 @@ struct Stack {
   OpenSwitches open;
   Attention attention = Attention::Flash2;
   Constant<double> ring{1.0};              ///< rate of attention in a ring of context ranks
-  Constant<double> elementwise{1.0};       ///< passes over memory, as a factor on fused kernels
-  Constant<double> expert_products{0.95};  ///< rate of grouped products, of one as large
+  Constant<double> elementwise{1.0};       ///< passes over memory, relative to fused kernels
+  Constant<double> expert_products{0.95};  ///< rate of grouped products, over one of equal size
   ScanRates scans;
-  Constant<double> loss_bytes{14.0};  ///< a logit
+  Constant<double> loss_bytes{14.0};  ///< bytes that move for a logit
   // Times of the host, for a layer and pass.
   Constant<Seconds> host_forward, host_backward;
   Constant<Seconds> host_exchange;
   Constant<Seconds> host_softmax;  ///< added where the fused softmax is not used
   Constant<Seconds> host_micro_batch, host_step;
-  Constant<double> host_exponent{5.0};  ///< q in (7): how far host and chip hide each other
+  Constant<double> host_exponent{5.0};  ///< q in (7): the degree to which host and chip overlap
   // Times of the host for layers of experts, in each direction.
   Constant<Seconds> expert_launch{Seconds(0.13e-3)};  ///< of one expert of a chip
-  Constant<double> launch_16bit{0.2};                 ///< of it, without casts
+  Constant<double> launch_16bit{0.2};                 ///< share of it in 16 bits, without casts
   Constant<Seconds> dispatch_host{Seconds(0.65e-3)}, router_host{Seconds(0.3e-3)};
-  Constant<double> attention_host{0.6};            ///< of host_forward and host_backward
-  Constant<double> overlap_host{1.4};              ///< times all of it, with `expert_overlap`
-  Constant<Seconds> module_host{Seconds(0.1e-3)};  ///< of a module that is computed again
+  Constant<double> attention_host{0.6};            ///< share of host_forward and host_backward
+  Constant<double> overlap_host{1.4};              ///< factor on all, with `expert_overlap`
+  Constant<Seconds> module_host{Seconds(0.1e-3)};  ///< time of a module that is computed again
   Constant<double> expert_hidden{0.75};            ///< of exchanges, with `expert_overlap`
-  Constant<double> hybridep_words{1.3};            ///< of each element of a row, forward
-  Constant<double> natural_load{1.25};             ///< rows of the fullest chip, of an even load
-  Constant<Bytes> sink_bytes{Bytes(58e3)};         ///< of a token and head, backward
-  Constant<double> cast_words{3.2};                ///< for each element of an input of 8 bits
+  Constant<double> hybridep_words{1.3};            ///< words for each element of a row, forward
+  Constant<double> natural_load{1.25};             ///< rows of the fullest chip over the mean
+  Constant<Bytes> sink_bytes{Bytes(58e3)};         ///< bytes for a token and head, backward
+  Constant<double> cast_words{3.2};                ///< words for each element cast to 8 bits
   Constant<double> scan_words{0.5};                ///< added if the maximum is found first
   Constant<double> four_bit_words{1.0};            ///< added for an input of 4 bits
   Constant<double> tensor_overlap{0.0};            ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;
-  Constant<double> data_hidden{0.8};           ///< of a pass that hides exchanges of replicas
-  Constant<double> gather_interference{0.45};  ///< of exchanges of weights beside kernels
-  /// The least share of exchanges of replicas that is exposed; left out: a tenth, or with a
-  /// distributed optimizer a bucket.
+  Constant<double> data_hidden{0.8};           ///< share of a pass that hides replicas' exchanges
+  Constant<double> gather_interference{0.45};  ///< share of exchanges that delays kernels
+  /// The least exposed share of exchanges of replicas.  If it is left out: a tenth or, with a
+  /// distributed optimizer, one bucket.
   Constant<double> exposed;
-  Constant<double> bucket{40e6}, bucket_of_rank{1e6};  ///< elements, at least; the greater one
+  Constant<double> bucket{40e6}, bucket_of_rank{1e6};  ///< elements: the greater of both
   bool quantized_gathers = false;  ///< tensor ranks gather inputs as products read them
   Placement placement = Placement::Best;
   Constant<double> nic_share{0.8}, alltoall_nic{0.95};
-  Constant<Seconds> hop_out{Seconds(8e-6)};  ///< of a ring, between domains
-  Constant<double> links_in_training{1.4};   ///< times base and hops, as ranks wait for the slowest
+  Constant<Seconds> hop_out{Seconds(8e-6)};  ///< latency of a hop of a ring between domains
+  Constant<double> links_in_training{1.4};   ///< factor on latencies, as ranks wait for the slowest
   memory::States states;
   memory::Gradients gradients = memory::Gradients::Kept;
-  memory::Loss loss;  ///< unless a config has another one
+  memory::Loss loss;  ///< unless a config states the loss
   std::optional<memory::LossKind>
-      tensor_loss;  ///< the kind with tensor ranks, if it is another one
+      tensor_loss;  ///< the kind with tensor ranks, if it differs from `loss`
   LogitBytes logits;
   StackMemory memory;
-  std::vector<memory::Recompute> recompute;  ///< it computes these again, modules in any set
+  std::vector<memory::Recompute> recompute;  ///< possible recomputations; modules in any set
   Ranges ranges;
   std::vector<std::string> fitted;  ///< keys of constants that measured runs decide
 
@@ -261,22 +263,22 @@ memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool 
                                 memory::Level level);
 /// The row of a constant of a stack, null if no constant has this key.
 const Field* constant_of_stack(std::string_view key);
-/// Reports constants that are neither one value nor a low, a typical and a high one.
+/// Reports constants that are neither one value nor a low, a typical and a high value.
 void check_constants(const Schema& schema, void* object, Report& report);
 /// Reports keys that contradict each other.
 void check_stack(void* object, Report& report);
 
-/// All that times of a plan depend on beside its counts.
+/// Everything that the times of a plan depend on, except its counts.
 struct Setup {
   Stack stack;
   MeasuredChip chip;
   Precision precision = Precision::Bf16;
   Scenario scenario;
   memory::Level level = memory::Level::Typical;  ///< of open switches
-  bool is_known = true;                          ///< the stack is of the shelf, changes aside
+  bool is_known = true;  ///< the stack is one of the shelf, maybe with changes
 
   [[nodiscard]] Bits bits() const { return bits_of(precision); }
-  /// The switches of the stack; what experts leave open is as at the level.
+  /// The switches of the stack; with experts, open switches are those of the level.
   [[nodiscard]] Switches switches(bool has_experts) const {
     return switches_of(stack.software, has_experts ? stack.open.at(level) : stack.software);
   }
@@ -284,14 +286,14 @@ struct Setup {
   [[nodiscard]] bool is_open(bool has_experts) const {
     return has_experts && !stack.open.release.empty() && stack.software.is_open();
   }
-  /// All classes of constants, and open switches, at one of their ends.
+  /// This setup with the factors of all classes of work, and open switches, at one level.
   [[nodiscard]] Setup at(memory::Level end) const {
     Setup setup = *this;
     setup.scenario = stack.ranges.at(end);
     setup.level = end;
     return setup;
   }
-  /// Times of whole steps at the end of all, by the release.
+  /// The last factor on the times of whole steps, for releases of the software.
   [[nodiscard]] double release(bool has_experts) const {
     const Constant<double>& range =
         is_open(has_experts) ? stack.open.release : stack.ranges.release;
@@ -315,7 +317,7 @@ const Schema& schema_of(Rows<stack::StackMemory>);
 const Schema& schema_of(Rows<memory::States>);
 const Schema& schema_of(Rows<memory::Loss>);
 
-/// A constant is a member of the struct above and its row here.
+/// The rows of a stack.  Each constant is a member of stack::Stack and has its row here.
 inline const Schema& schema_of(Rows<stack::Stack>) {
   using S = stack::Stack;
   using stack::kFactor, stack::kHost, stack::kPart, stack::kShare;

@@ -276,7 +276,7 @@ void stack::check_stack(void* object, Report& report) {
   }
 }
 
-/// Constants of one value, or of a low, a typical and a high one.
+/// Constants have one value, or a low, a typical and a high value.
 void stack::check_constants(const Schema& schema, void* object, Report& report) {
   for (const Field& row : schema.fields) {
     if (!is_constant(row)) continue;

@@ -23,8 +23,8 @@ double virtual_stages(const Equations& equations, std::int64_t layers_per_stage)
   return static_cast<double>(equations.fixed_virtual_stages);
 }
 
-/// The time of the results of a stage for `samples` samples over a link to the next.  The chips of
-/// a tensor group share the message when serving.
+/// The time to send the results of a stage for `samples` samples to the next stage.  In serving,
+/// the chips of a tensor group divide the message.
 Seconds sent(const Problem& problem, const std::vector<Mapping::Dimension>& network,
              std::int64_t samples) {
   const Workload& workload = problem.workload;
@@ -37,7 +37,7 @@ Seconds sent(const Problem& problem, const std::vector<Mapping::Dimension>& netw
   return link.point_to_point(handed * static_cast<double>(samples));
 }
 
-/// The time until all of them have arrived.
+/// The time until these results have arrived: with the latency of the link.
 Seconds hop(const Problem& problem, const std::vector<Mapping::Dimension>& network,
             std::int64_t samples) {
   const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);
@@ -50,9 +50,10 @@ double hops(const Equations& equations, std::int64_t stages, double chunks) {
   return static_cast<double>(stages) * (passes_once ? 1.0 : chunks) - 1.0;
 }
 
-// A stage works on all chunks of all micro-batches once the first has arrived, and the last
-// micro-batch to begin passes every chunk of every stage after the others have begun.  The step
-// takes no less than either, and chunks that go around the stages take no more.
+// A stage works on all chunks of all micro-batches once the first micro-batch has arrived, and the
+// last micro-batch to begin passes every chunk of every stage after the others have begun.  The
+// step takes at least both of these times, and a schedule of chunks around the stages reaches the
+// greater of them.
 // docs/model.md (40)
 double bubble_factor(const Equations& equations, std::int64_t stages, double micro_batches,
                      double chunks) {

@@ -70,12 +70,12 @@ constexpr Ticks stage_time(Overlap overlap, Ticks work, Ticks transfer) {
   return overlap == Overlap::Perfect ? std::max(work, transfer) : capped_sum(work, transfer);
 }
 
-/// The factors from the sum and the greatest of the times of the stages for a sample to the time of
-/// a step.
+/// The factors that give the time of a step from the times of the stages for a sample: their sum
+/// and the greatest of them.
 struct StagedStep {
-  double samples = 1.0;        ///< that follow each other through the stages
-  double steps = 1.0;          ///< of each, which follow each other likewise
-  double copies = 1.0;         ///< of the workload, which share the time
+  double samples = 1.0;        ///< samples that follow each other through the stages
+  double steps = 1.0;          ///< steps of each sample, which follow each other likewise
+  double copies = 1.0;         ///< copies of the workload, which share the time
   double weight = 1.0;         ///< weight of a second of the step in the objective
   bool is_bottleneck = false;  ///< the objective is the slowest stage
 
@@ -104,8 +104,8 @@ struct ChargedTime {
   ChargedTime& operator+=(const ChargedTime& other);
 };
 
-/// The parts of `overlapped`.  Of parts that are equally long and overlap, the first of compute,
-/// memory and network is charged.
+/// The parts of the time that overlapped() returns.  If parts that overlap are equally long, the
+/// first of compute, memory and network is charged.
 ChargedTime charged_time(Overlap overlap, Ticks compute, Ticks memory, Ticks network);
 
 /// The largest part of the step time.
@@ -122,7 +122,7 @@ struct TimeShares {
   double bubble = 0.0;    ///< stages that wait while the pipeline fills and drains
   double transfer = 0.0;  ///< messages from stage to stage
 
-  /// The largest share, of equal ones the first.
+  /// The largest share; if shares are equal, the first of them.
   [[nodiscard]] StepBound largest() const;
 };
 
