@@ -72,7 +72,7 @@ enum class CommunicationType : std::uint8_t {
   AllGather,              ///< as AllReduce
   PointToPoint,           ///< as AllReduce
   GradientAllReduce,      ///< the kernel's sharded output, over the data dimensions, once per step
-  FlatGradientAllReduce,  ///< by one group at one bandwidth: the lowest, or a given one
+  FlatGradientAllReduce,  ///< likewise, by one group at one bandwidth: the lowest, or a given one
   AllToAll,               ///< over all chips of a copy; each sends `bytes` in all
   Transpose,         ///< over all chips of a copy, of a tensor of `bytes` that is spread over them
   GridBroadcast,     ///< bytes / X over a link of dimension 1 of the grid
@@ -137,7 +137,8 @@ struct Kernel {
   std::int64_t repeat = 1;   ///< number of times that the inputs stream through
   bool skip_weight = false;  ///< the weight takes no SRAM
   Spread spread = Spread::Tensor;
-  /// Takes place at the same time as `communication` over other links: the slower counts.
+  /// Further communication, at the same time as `communication` over other links: the slower one
+  /// counts.
   std::optional<Communication> second_communication = std::nullopt;
   /// Explicit memory traffic of all chips of a tensor group: each moves its share.
   Bytes sharded_memory{};
@@ -222,9 +223,9 @@ double iterations(const Kernel& kernel);
 /// Limit of `iterations`, 2^62: larger products may not fit 64-bit integers.
 inline constexpr double kMostIterations = 4611686018427387904.0;
 
-/// Multiply-adds of an output element: K, or for fused attention the mean number with keys and
-/// values (backward: including recomputation), rounded up.  The kernel has fewer than
-/// kMostIterations.
+/// Multiply-adds of an output element: K or, for fused attention, the mean number in all products
+/// with keys and values, rounded up.  Backward attention includes products that are computed again.
+/// The kernel has fewer than kMostIterations.
 std::int64_t output_depth(const Kernel& kernel);
 
 /// The FLOP that a core spends on an element in SIMD mode, or the times that the loops run

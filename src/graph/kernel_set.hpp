@@ -169,8 +169,9 @@ class KernelSet {
     return *this;
   }
 
-  /// The number of bits.  Without an instruction for it, pairs, fours, bytes and the word are added
-  /// up (Warren 2002), as std::popcount would be a call for each word.
+  /// The number of bits that are set.  If the processor has no instruction for it, the bits of
+  /// pairs, fours, bytes and the word are added up (Warren 2002): std::popcount would be a call for
+  /// each word.
   static constexpr std::size_t bits_of(std::uint64_t word) {
 #ifdef __POPCNT__
     return static_cast<std::size_t>(std::popcount(word));

@@ -3,12 +3,14 @@
 // found by pricing and join the program.  When no partition has positive excess, the sum of the
 // duals is a bound of all fusions.
 //
-// There are two relaxations.  Sets may have gaps, so that label pricing finds all of them
-// (label_pricing.hpp).  If most kernels are alike, neighbours included, kernels of one colour have
-// the same dual, so that the linear program has few rows.  Both only lower the bound.  The bound
-// holds, since in the end no set of the relaxed problem has positive excess.
+// There are two relaxations.  A set may leave out kernels on a path between two of its kernels, so
+// that label pricing finds all sets (label_pricing.hpp).  If most kernels are alike, neighbours
+// included, kernels of one colour have the same dual, so that the linear program has few rows.
+// Both only lower the bound.  The bound holds, since in the end no set of the relaxed problem has
+// positive excess.
 //
-// Against all partitions: tests/engine/duals/column_generation_test.cpp.
+// tests/engine/duals/column_generation_test.cpp compares the duals with the times of all
+// partitions.
 
 #include "engine/duals/column_generation.hpp"
 
@@ -27,8 +29,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kClasses = 768;  // limit: the work of a pivot grows with its square
-// Each number n of this list in turn: duals are lowered by 2^-n of their values.  The more they are
-// lowered, the fewer sets have positive excess, and the sooner the duals are proved.
+// The numbers n of this list are tried in turn: each dual is lowered by 2^-n of its value.  The
+// more the duals are lowered, the fewer sets have positive excess, and the sooner they are proved.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 // Limit of the sum of all duals, in ticks.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
@@ -186,8 +188,8 @@ PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
       dual = std::max<FineTicks>(0, dual - noise);
     }
   }
-  // Pricing leaves out kernels that share no set, and kernels alone with their weight in pieces.
-  // So the time of each kernel alone limits its dual.
+  // Pricing leaves out kernels that must be alone, and sets of one kernel whose weight is read in
+  // pieces.  So each dual is limited to the time of its kernel alone, plus the charge.
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const std::size_t group = rules_.group(tables_.kernel(p).backward);
     const FineTicks most = time_alone(tables_, p) * kFinePerTick + duals.charge[group];

@@ -42,8 +42,8 @@ using KernelClasses = std::vector<std::vector<std::size_t>>;
 /// the work of the calls.  Refers to the tables.  Used by one thread.
 class ColumnGeneration {
  public:
-  /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
-  /// program.  Counts `work` down.
+  /// The search ends at once if a frontier is too wide, or if there are too many classes for the
+  /// linear program.  Counts `work` down.
   ColumnGeneration(const FusionTables& tables, Work& work);
 
   /// Whether nothing is left to do.
@@ -82,12 +82,12 @@ class ColumnGeneration {
   std::optional<CoveringLp> program_;  // none if times are too long to be added up
   Duals duals_;                        // of the program's last solution
   Stage stage_ = Stage::Ended;
-  std::size_t beam_ = kBeam;      // width
+  std::size_t beam_ = kBeam;      // width of the next beam
   bool is_by_beam_ = true;        // false once a beam finds nothing
   std::size_t priced_ = 0;        // pricings done in this round
   bool is_any_overpaid_ = false;  // a set of this round has positive excess
   std::size_t spared_ = 0;        // index into kSpared
-  FineTicks best_ = std::numeric_limits<FineTicks>::min();  // proved bound of all kernels
+  FineTicks best_ = std::numeric_limits<FineTicks>::min();  // greatest bound proved so far
   std::optional<PartitionDuals> proved_;
 };
 

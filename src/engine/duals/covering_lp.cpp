@@ -53,8 +53,8 @@ CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> li
     beyond_cost_ += kBeyond * classes[c].cost * kernels;
   }
   for (std::size_t g = 0; g < limits.size(); ++g) {
-    // The row is limit = sets + room - beyond.  The limit was raised with the number of kernels, so
-    // that the perturbation does not make it bind if all kernels may be alone.
+    // The row is limit = sets + room - beyond.  The limit was raised by the perturbation of each
+    // kernel; otherwise a limit that allows all kernels to be alone would bind.
     const double sign = sets[g] <= limits[g] ? 1.0 : -1.0;
     const std::size_t row = size_ + g;
     basis_[row] = sets[g] <= limits[g] ? room(g) : beyond(g);
@@ -120,7 +120,7 @@ void CoveringLp::add_to_duals(std::size_t row, long double times) {
 }
 
 /// Computes the duals at which every basic variable has reduced cost zero.  The inverse has
-/// rounding errors, so a second pass adds the remainder.
+/// rounding errors, so a second pass corrects the duals by the reduced costs that are left.
 void CoveringLp::refine_duals() {
   for (int refinement = 0; refinement < 2; ++refinement) {
     for (std::size_t row = 0; row < rows_; ++row) missing_[row] = reduced_cost(basis_[row]);

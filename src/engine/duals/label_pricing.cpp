@@ -8,9 +8,10 @@
 // number: labels differ only by the number of experts for each choice of kernels inside, and no
 // code has to detect that they are alike.
 //
-// A label is dropped as well if no completion has enough reduced cost: for some convex mixtures of
-// the parts of the time, the best completion is known for every frontier and for the SRAM that is
-// left (reduced_cost_weights.hpp).  A convex mixture never exceeds the greatest part.
+// A label is dropped as well if no completion has enough excess.  For some convex mixtures of the
+// parts of the time, a bound on all completions is known for every frontier and for the SRAM that
+// is left (reduced_cost_weights.hpp).  A convex mixture never exceeds the greatest part, so the
+// excess under the mixture is never too low.
 //
 // Tested against all sets: tests/engine/duals/label_pricing_test.cpp.
 
@@ -35,8 +36,8 @@ namespace {
 constexpr std::size_t kMostSets = 12;  // returned by one call
 constexpr std::size_t kPricedParts = std::tuple_size_v<PartExcess>;
 constexpr int kNoiseShift = 31;
-// Steps of the shares in a mixture of two parts, in quarters.  Beams need no sharp bounds, since
-// they drop labels in any case.
+// Shares in a mixture of two parts are multiples of a step, here in quarters.  Beams have a longer
+// step: they need no sharp bounds, since they drop labels in any case.
 constexpr std::int64_t kPricedShareStep = 1;
 constexpr std::int64_t kShareStepOfBeam = 2;
 
@@ -52,7 +53,7 @@ unsigned kind_of(const PartExcess& excess) {
 }
 
 std::size_t first_of(unsigned kind) { return static_cast<std::size_t>(std::countr_zero(kind)); }
-/// For a kind with one part this equals first_of.
+/// The last part of a kind; if the kind has one part, the same as first_of().
 std::size_t second_of(unsigned kind) { return static_cast<std::size_t>(std::bit_width(kind)) - 1; }
 
 bool has_front(unsigned kind) { return kind != 0 && std::popcount(kind) <= 2; }
@@ -226,8 +227,9 @@ class LabelSearch {
     keep_whole(s, next.back());
   }
 
-  /// Keeps the set of the label if it is the best of this step and has no kernel in the frontier:
-  /// no undecided kernel is then its neighbour, so its cost is known.
+  /// Keeps the set of the label if it has no kernel in the frontier and is the best such set of
+  /// this step.  Without a kernel in the frontier the set has no undecided neighbour, so its cost
+  /// is known.
   void keep_whole(std::size_t s, const Label& label) {
     if (label.frontier == 0 && is_better(label, whole_[s])) whole_[s] = label;
   }
@@ -273,8 +275,8 @@ class LabelSearch {
     cut_to_beam(labels_, begin_);
     return true;
   }
-  /// If there are more labels than the beam is wide, keeps the one with the highest bound among
-  /// labels of about equal SRAM.
+  /// If there are more labels than the beam is wide, keeps only the label with the highest bound
+  /// among labels of about equal SRAM.
   void cut_to_beam(std::vector<Label>& kept, std::size_t begin) const {
     if (beam_ == 0 || kept.size() - begin <= beam_) return;
     const auto room = [&](const Label& label) {

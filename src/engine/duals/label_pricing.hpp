@@ -25,9 +25,10 @@ struct CompletionBounds {
 
 class LabelSearch;
 
-/// Prices the sets of some kernels that fit into SRAM: finds sets whose duals exceed their cost,
-/// the greatest of the sums of KernelParts.  Sets with gaps on a path from one kernel to another
-/// are included, and the number of cores is ignored.  Refers to the tables.  Used by one thread.
+/// Finds sets of kernels that fit into SRAM and whose duals exceed their time and charge.  The time
+/// of a set is the greatest of its sums of KernelParts.  Sets with gaps on a path from one kernel
+/// to another are included, and the number of cores is ignored.  Refers to the tables.  Used by one
+/// thread.
 class LabelPricing {
  public:
   /// `path` has kernels of `group` (PartitionRules).
@@ -42,14 +43,15 @@ class LabelPricing {
     std::vector<PartitionColumn> partitions;  ///< first the partition of greatest excess
     Status end = Status::Complete;
   };
-  /// Finds sets with more excess than the noise, first sets that share no kernels.  `beam` partial
-  /// sets are kept for each state of the frontier; if it is 0, all that no other dominates.  Only
-  /// one of several sets with equal size, SRAM and excess is found.  If a call without a beam is
-  /// Complete and finds no set, none exists.  Counts `work` down; after OutOfWork the next call,
-  /// with the same duals and beam, continues.  Throws Stopped by the deadline of the tables.
+  /// Finds sets with more excess than the noise, first sets that share no kernels.  For each state
+  /// of the frontier `beam` partial sets are kept; if `beam` is 0, all partial sets are kept that
+  /// no other dominates.  Only one of several sets with equal size, SRAM and excess is found.  If a
+  /// call without a beam is Complete and finds no set, none exists.  Counts `work` down; after
+  /// OutOfWork the next call, with the same duals and beam, continues.  Throws Stopped by the
+  /// deadline of the tables.
   [[nodiscard]] Columns find(const Duals& duals, std::size_t beam, Work& work);
 
-  /// Greatest excess of sets that `find` leaves out, since many sets have reduced cost zero.
+  /// The greatest excess that `find` ignores.  It is not 0, since many sets have reduced cost zero.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
 
   [[nodiscard]] const PathDecomposition& path() const { return path_; }

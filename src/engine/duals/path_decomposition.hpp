@@ -24,13 +24,13 @@ struct DecompositionStep {
   std::size_t kernel = 0;
   std::uint32_t bit = 0;      ///< the kernel's own bit
   std::uint32_t present = 0;  ///< bits of the frontier before the step
-  std::uint32_t leaving = 0;  ///< bits that are free afterwards
+  std::uint32_t leaving = 0;  ///< bits of kernels that leave the frontier in the step
   std::vector<Link> links;
   Ticks memory = 0;  ///< memory time of the kernel that no other decision changes
   Bytes sram{};      ///< the kernel's weight, and its end of each tensor that is not a link
 
-  /// Memory time that this decision adds for tensors between the kernel and the frontier that
-  /// cross; `frontier` has the bits of the frontier's kernels inside.
+  /// Memory time that this decision adds for crossing tensors between the kernel and the frontier;
+  /// `frontier` has the bits of the frontier's kernels inside.
   [[nodiscard]] Ticks crossing(std::uint32_t frontier, bool inside) const {
     Ticks sum = 0;
     for (const Link& link : links) {

@@ -25,7 +25,8 @@ std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
   return b < limit - a ? a + b : limit;
 }
 
-// About the most numbers in all bounds.  More rooms than kMostRooms hardly tighten a bound.
+// About the most numbers that all bounds have together.  More rooms than kMostRooms hardly tighten
+// a bound.
 constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
 // Stands for minus infinity: sums with it stay below every possible value, and differences do not
@@ -70,8 +71,8 @@ void find_numbers(const PathDecomposition& path, const ReducedCostWeights& weigh
           const auto taken = static_cast<std::size_t>(needed * rooms_of_byte);
           raise(most + taken, with, width - taken, more);
         } else {
-          // For kernels that free SRAM; the model has none, as a fused buffer is no smaller than a
-          // streamed one.
+          // Only for kernels that free SRAM.  The model has no such kernels, since a fused buffer
+          // is no smaller than a streamed one.
           const auto back = static_cast<std::size_t>(-needed * rooms_of_byte + 1.0);
           const std::size_t shifted = width - std::min(width, back);
           raise(most, with + back, shifted, more);

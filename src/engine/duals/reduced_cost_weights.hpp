@@ -99,8 +99,8 @@ struct ReducedCosts {
 [[nodiscard]] std::vector<PartShares> part_mixtures(const std::vector<std::size_t>& timed,
                                                     std::int64_t step);
 
-/// Mixes the excesses of a partial set and adds the completion bound of the mixture: an upper bound
-/// for all completions.  Refers to the bound.
+/// The mixed excesses of a partial set plus the completion bound of the mixture.  The sum is an
+/// upper bound on the excess of all completions.  Refers to the bound.
 class BoundedMixture {
  public:
   BoundedMixture(const PartShares& shares, const CompletionBound& bound);

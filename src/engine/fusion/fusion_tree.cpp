@@ -116,7 +116,8 @@ class PartitionBranching {
     return false;
   }
 
-  /// The next kernel to decide.  Keeps out the ready kernels before it if `comes_later` is true.
+  /// The next kernel to decide.  Keeps out the ready kernels before it, for which comes_later() is
+  /// true.
   std::size_t next_ready(std::size_t from) {
     std::size_t next = partition_.first_ready(from);
     while (!exchanges_.empty() && next < partition_.ready_end() && comes_later(next)) {

@@ -60,7 +60,7 @@ class MoveSearch {
   MovingParts parts_;
   Fusion best_;
   Ticks least_;                             // least time so far
-  std::vector<std::uint32_t> best_places_;  // of this time; empty if `best_` has it
+  std::vector<std::uint32_t> best_places_;  // places with this time; empty if `best_` has this time
   std::mt19937_64 random_;
   int round_ = 0;
   std::int64_t blocks_left_ = 0;  // in the round; moves of a block have the same temperature

@@ -209,8 +209,8 @@ void OpenPartition::undo_to(std::size_t mark) {
   }
 }
 
-// Leaves the memory row out: it assumes that producers which are not in the sum are done, but here
-// they may be undecided.  So it is no bound for a part of the rest.
+// Leaves the memory row out.  That row assumes that producers which are not in the sum are done,
+// but here they may be undecided, so it would be no bound for a part of the rest.
 void OpenPartition::add_share(std::size_t p, Shares& sum) const {
   const std::array<Ticks, kBoundRows>& bound = tables_.kernel(p).share.bound;
   for (std::size_t r = 0; r < bound.size(); ++r) {

@@ -32,8 +32,9 @@ class OpenPartition {
     Bytes leaving{};  ///< stored tensors that leave the partition
     std::int64_t pinned = 0;
     std::int64_t backward = 0;
-    // Only with duals: for each part of the time, the least amount that the kernels not inside add
-    // to this part if they join, or to later partitions if not.
+    // Only with duals: for each part of the time, the least amount that kernels which are not
+    // inside will still add.  A kernel that joins adds to this part of the partition's time; any
+    // other adds to the time of later partitions.
     std::array<FineTicks, 3> dual{};
   };
   [[nodiscard]] const Totals& totals() const { return totals_; }
@@ -49,8 +50,8 @@ class OpenPartition {
   [[nodiscard]] std::size_t first_ready(std::size_t from) const;
   [[nodiscard]] std::size_t ready_end() const { return ready_.end(); }
 
-  /// Whether the kernel may join by cores, SRAM and repeats.  If not, it never may while the
-  /// present kernels stay.
+  /// Whether the rules for cores, SRAM and repeats let the kernel join.  If not, they never will
+  /// while the present kernels stay.
   [[nodiscard]] bool fits(std::size_t p) const;
 
   /// `p` is undecided and ready.
@@ -128,7 +129,7 @@ class OpenPartition {
   KernelSet outside_kernels_;
   std::optional<Shares> undecided_shares_;  // computed on demand
   std::vector<std::uint32_t> missing_;      // inputs from kernels that are neither done nor inside
-  KernelSet ready_;                         // not done, missing_ is 0; decided ones stay in
+  KernelSet ready_;                         // not done, no missing inputs; decided or not
   std::vector<std::uint32_t> kernels_;      // inside, in the order of joining
   std::vector<KeptOut> trail_;  // the first `kept_out_` are valid; the others keep memory
   std::size_t kept_out_ = 0;

@@ -100,7 +100,7 @@ class MappingProblem {
     const SearchBounds bounds;
     const Allowance allowance;
     std::vector<NetworkChoice> networks;
-    const bool sharding_matters;                // else all cost the same: one is searched
+    const bool sharding_matters;                // false: shardings cost the same; one is searched
     std::optional<ShardingSpace> space;         // only in a joint search
     std::vector<LoopPair> sharding;             // of least bytes; in a joint search the first tried
     const Score floor;                          // lower bound on the score of every mapping

@@ -152,8 +152,8 @@ bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
 }
 
 /// Whether the weights alone fit into memory; they are the same at all points of a network.
-/// `point` is the one that is opened first, since its tables are built here (unless kernel by
-/// kernel).
+/// `point` is the point that is opened first: its tables are built here, unless kernels run one by
+/// one.
 bool MappingProblem::holds_weights(OuterPoint point) const {
   Bytes weights{};
   if (problem_.execution.style == Style::KernelByKernel) {
@@ -168,8 +168,8 @@ bool MappingProblem::holds_weights(OuterPoint point) const {
   } else {
     weights = open(point)->tables.weights();
   }
-  // `evaluate` adds the weights up in another order: n - 1 additions and at most four other
-  // roundings on either side, and the product here.
+  // `evaluate` adds up the weights of the n kernels in another order.  Each of the two sums has
+  // n - 1 additions and at most four other roundings, and the product here has one more.
   const std::size_t roundings = 2 * problem_.workload.graph.kernel_count() + 7;
   return weights * less_roundings(roundings) <= problem_.system.memory_capacity();
 }
@@ -273,8 +273,8 @@ void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
 }
 
 /// The best fusion if every kernel had the minimum of each cost over its remaining loops; raises
-/// the child's bound to the lower bound on its time.  Nothing if no mapping below the child is
-/// within the cutoff.  Without SearchBound::Relaxation the result has no fusion and no bound.
+/// the child's bound to the lower bound on its time.  Returns nothing if no mapping below the child
+/// is within the cutoff.  Without SearchBound::Relaxation the result has no fusion and no bound.
 std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
                                                    const StepTime& step, Node& child,
                                                    const Sink& expansion) const {

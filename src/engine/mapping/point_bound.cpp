@@ -9,13 +9,13 @@
 
 // Multipliers.
 //
-// A partition takes at least its compute time and at least its network time, so all partitions of a
-// phase take at least w C + (1 - w) N, with C and N the phase's sums of compute and network time,
-// and any weight w between 0 and 1 (where the network is not hidden: C + N); loads of weights come
-// on top.  Forward and backward kernels share no partition, so the phases add up, each with its
-// weight.  This bound is a sum of terms over single kernels and over kernels that share a value;
-// the sharding of the least sum is found exactly (base/least_sum.hpp).  Any weights make a bound;
-// good weights make C and N of that sharding equal, and bisection finds them.
+// A partition takes at least its compute time and at least its network time.  Let C and N be the
+// sums of compute and network time over a phase.  Then all partitions of the phase take at least
+// w C + (1 - w) N for any weight w between 0 and 1, or C + N if the network is not hidden.  Loads
+// of weights come on top.  Forward and backward kernels share no partition, so the phases add up,
+// each with its weight.  This bound is a sum of terms over single kernels and over kernels that
+// share a value; the sharding of the least sum is found exactly (base/least_sum.hpp).  Any weights
+// make a bound; good weights make C and N of that sharding equal, and bisection finds them.
 //
 // Roundings: a term takes at most eight, and a sum of n terms n more.  The sums are rounded twice:
 // where the least sum is sought, and here.  The roundings of the model are counted above.

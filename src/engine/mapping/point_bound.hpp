@@ -56,8 +56,8 @@ struct JointBound {
 /// Lower bound on the time of a layer, as `evaluate` counts it, for any choice among the loops left
 /// of each kernel.  It is a weighted mean of total compute and network time of each phase, which is
 /// least for shardings that make both small (docs/search.md, section 9).  The bound is improved
-/// until `is_enough` is true of it.  Nothing if tensors connect too many undecided kernels.  Throws
-/// Stopped.
+/// until `is_enough` is true of it.  Returns nothing if tensors connect too many undecided kernels.
+/// Throws Stopped.
 std::optional<JointBound> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
                                            std::int64_t micro_batches, CoreOptionsCache& cache,
                                            const Deadline& deadline,

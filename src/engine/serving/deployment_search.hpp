@@ -16,7 +16,7 @@
 
 namespace dfsearch::serving {
 
-/// One search over a space.  `run` is called once; `progress` by any thread.
+/// One search over a space.  `run` is called once; any thread may call `progress`.
 class DeploymentSearch {
  public:
   /// A question about the space.  Structures of the deployments in `excluded` are left out.

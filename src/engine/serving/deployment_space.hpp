@@ -21,7 +21,8 @@
 namespace dfsearch::serving {
 
 /// Replicas of one structure, chunk and depth, at all batches that may keep the limits on memory,
-/// share of mixed iterations and times, which are monotone in the batch.
+/// on the share of mixed iterations and on times.  A limit counts only if its quantity, or a bound
+/// on it, never falls with the batch.
 struct Chain {
   std::unique_ptr<const Decoder> decoder;
   std::vector<std::int64_t> replicas;     ///< ascending
@@ -115,8 +116,9 @@ bool holds(const Task& task, const Role& prefill, const Role& decode);
 /// `evaluate` checks the limits.
 RuledOut ruled_out(const Task& task, const Deployment& deployment);
 
-/// Numbers of replicas that an answer may have: x >= `least_x` that prefill, y >= `least_y` that
-/// decode, and x * cost_x + y * cost_y is at most each of `most`, x * most_x and y * most_y.
+/// Numbers of replicas that an answer may have: x replicas prefill, at least `least_x`, and y
+/// replicas decode, at least `least_y`.  The sum x * cost_x + y * cost_y is at most `most`, at most
+/// x * most_x and at most y * most_y.  If x is 0, as for Aggregated, the limits on x do not apply.
 struct CountWindow {
   double least_x = 0.0, least_y = 0.0;
   double cost_x = 0.0, cost_y = 1.0;
@@ -199,7 +201,8 @@ class DeploymentBox {
   }
   /// The first deployment of the box with these counts, in the order of ties.
   [[nodiscard]] Deployment deployment(std::int64_t prefillers, std::int64_t decoders) const;
-  /// The lower and the upper half of the side whose times differ more; the box is not single.
+  /// The box divided at the middle batch of the side whose times differ more: the lower batches,
+  /// then the upper batches.  Requires that is_single() is false.
   [[nodiscard]] std::pair<DeploymentBox, DeploymentBox> halves() const;
 
  private:

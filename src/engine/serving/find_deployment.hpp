@@ -50,7 +50,7 @@ struct ServingSearch {
 struct FoundDeployment : Proof {
   std::optional<Deployment> deployment;
   std::optional<Figures> figures;  ///< none if the degrees of a given deployment are not allowed
-  Score cost = Score::infinity();  ///< value_of
+  Score cost = Score::infinity();  ///< the value of the objective, by value_of()
 };
 
 struct FrontPoint {
@@ -68,8 +68,8 @@ struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;
   /// The least value of the limit with which something fits, to the last bit (memory: to the byte).
-  /// For a rate: a rate that can be served, although a rate closer to the given one by a millionth
-  /// cannot.
+  /// For a rate: a rate that can be served; a rate that is closer to the given one by a millionth
+  /// cannot be served.
   double enough = 0.0;
   Deployment deployment;  ///< a deployment that fits then
 };
@@ -108,7 +108,7 @@ struct ServingResult : FoundDeployment, SearchReport {
   /// For NoSolution: a deployment that fits at the low end of the memory, though none fits at the
   /// requested level.
   std::optional<FrontPoint> at_low;
-  /// For Infeasible: the limits that deployments break; each breaks one of them.
+  /// For Infeasible: the limits that deployments break; each deployment breaks one of them.
   std::vector<Broken> ruled_out_by;
   std::vector<FleetMember> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
@@ -121,7 +121,7 @@ struct ServingResult : FoundDeployment, SearchReport {
   std::optional<std::int64_t> feasible;
   std::int64_t leaves = 0;
   std::array<std::int64_t, kClosed> closed{};
-  std::array<std::int64_t, kBroken> cut{};  ///< batches that break a limit, and all above them
+  std::array<std::int64_t, kBroken> cut{};  ///< number of batches that each limit rules out
 };
 
 /// Whether the memory of a deployment has a low end, at which more may fit than at the level of the

@@ -140,8 +140,8 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
 struct Served {
   std::vector<double> most;
   std::vector<const Choices::value_type*>
-      last;                       ///< last deployment of the sum; null: one idle chip
-  std::vector<std::size_t> idle;  ///< the number without this idle chip
+      last;                       ///< by number: last deployment of the sum; null: a chip is idle
+  std::vector<std::size_t> idle;  ///< by number: the number without that idle chip
 };
 
 Served served_by(const Choices& choices, const Numbers& numbers, std::size_t pools,
@@ -389,9 +389,9 @@ class FleetFinder {
     }
   }
 
-  /// Returns a value of a limit, within a thousandth, with which the whole fleet fits.  It may
-  /// exceed `first`, with which one deployment without its rate fits; nothing if 1,024 times
-  /// `first` is too little.
+  /// Returns a value of a limit with which the whole fleet fits, within a thousandth of the least.
+  /// It may exceed `first`, the value with which one deployment fits if it has no rate.  Returns
+  /// nothing if 1,024 times `first` is too little.
   template <class Fits>
   [[nodiscard]] static std::optional<double> enough_from(double first, const Fits& fits_with) {
     constexpr double kMost = 1024.0, kPrecision = 1e-3;

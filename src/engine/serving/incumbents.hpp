@@ -29,7 +29,7 @@ struct LeastFigures {
   Deployment first;  ///< first of them in the order of ties
 };
 
-/// Any thread.
+/// The incumbents of a search.  Any thread may use them.
 class Incumbents {
  public:
   explicit Incumbents(bool front) : front_(front) {}

@@ -19,7 +19,7 @@ struct SideBound {
   std::int64_t chips = 0;  ///< of one replica
 };
 
-/// Immutable; any thread; refers to the task.
+/// Lower bounds for a task.  Immutable; any thread may use it.  Refers to the task.
 class QuickBound {
  public:
   QuickBound(const Task& task, const Means& means, Objective objective)

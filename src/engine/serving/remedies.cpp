@@ -9,9 +9,10 @@
 #include "model/serving/framework.hpp"
 #include "model/serving/steady_state.hpp"
 
-// A search without one of the limits minimises its quantity.  The minimum is the least sufficient
-// limit, as no deployment that keeps the other limits has less.  This holds for memory as well.  A
-// rate changes the waiting times, so it is found by bisection.
+// For each limit, a search without it minimises the quantity that it limits.  The minimum is the
+// least sufficient value of the limit, as no deployment that keeps the other limits has less.  This
+// holds for memory as well.  A rate changes the waiting times, so a rate that can be served is
+// found by bisection.
 
 namespace dfsearch::serving {
 
@@ -101,7 +102,8 @@ std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
   return Remedy{Broken::Memory, given, enough, best->deployment};
 }
 
-/// A rate that can be served, although a rate closer to the given one by a millionth cannot.
+/// A rate that can be served; a rate that is closer to the given one by a millionth cannot be
+/// served.
 std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
   constexpr double kPrecision = 1e-6;
   if (!task.rate) return std::nullopt;

@@ -21,7 +21,7 @@ struct Root {
   double quick = 0.0;                     ///< (25)
 };
 
-/// Any thread.
+/// A queue of the roots that are left.  Any thread may use it.
 class RootQueue {
  public:
   RootQueue(const DeploymentSpace& space, const QuickBound& bound) : space_(space), bound_(bound) {}
@@ -35,7 +35,7 @@ class RootQueue {
   /// The least bound of all remaining roots; infinity if none remains.
   [[nodiscard]] double least() const;
   [[nodiscard]] std::int64_t size() const;
-  /// For each chain that decodes a bound of its remaining roots.
+  /// Bounds of the remaining roots, one for each chain that decodes.
   [[nodiscard]] std::vector<LeastFigures> left() const;
 
  private:
@@ -52,7 +52,7 @@ class RootQueue {
     SideBound side;
     double there = 0.0;
     std::size_t next = 0;
-    double bound = 0.0;  ///< of all roots that are left in it
+    double bound = 0.0;  ///< of all roots that are left in the row
 
     [[nodiscard]] std::size_t left() const { return group ? group->chains.size() - next : 1; }
   };

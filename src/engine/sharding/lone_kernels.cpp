@@ -26,7 +26,8 @@ constexpr double kMostCombinations = 4096.0;  // of the loops of a kernel and it
 constexpr double kMostLoneSteps = 1e6;
 constexpr double kMostExact = 0x1p53;  // sums of whole numbers below this limit are exact
 
-/// The decisions where each kernel has the loop at this place of its set, or else the last loop.
+/// The decisions where each kernel has the loop at this place of its set, or the last loop if the
+/// set ends before this place.
 LayerDecisions at_place(LayerDecisions decisions, std::size_t place) {
   for (LoopSet& set : decisions.sharding) {
     set = loop_at(set, std::min(place, static_cast<std::size_t>(set.size()) - 1));

@@ -17,7 +17,8 @@ namespace dfsearch {
 /// that come before each other are in the same ideals.
 using Before = std::vector<KernelSet>;
 
-/// The least such relation with the first of each pair before the second.  Throws Stopped.
+/// The least such relation in which the first kernel of each pair comes before the second.  Throws
+/// Stopped.
 Before come_before(std::size_t kernels,
                    const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
                    const Deadline& deadline = {});

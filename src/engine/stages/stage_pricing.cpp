@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kMostRemembered = 1'000'000;  // sets of kernels, each of some hundred bytes
 
-/// Bytes over a border for a tile: forward the values made before it and read after it, backward
-/// vice versa.
+/// Bytes over a border for a tile: forward, of values that are made before the border and read
+/// after it; backward, of values that are made after it and read before it.
 std::array<Bytes, 2> bytes_over(const DataflowGraph& graph, const LayerCosts& costs,
                                 const KernelSet& border) {
   std::array<Bytes, 2> bytes{};

@@ -69,8 +69,9 @@ class ShareBuilder {
       forced_memory_[p] += arc.transfer;
       forced_memory_[arc.other] += arc.opposite;
     }
-    // SRAM is shared out likewise: the consumer has one buffer, and the producer the least further
-    // need if both ends are in the rest.
+    // SRAM is shared out likewise.  The consumer has the buffer of a crossing tensor.  The producer
+    // has the least that is needed beside it: a second such buffer if the tensor crosses, or what a
+    // fused tensor needs beyond the first buffer.
     if (!consumer.lonely) shares_[arc.other].sram[phase(consumer)] += arc.streamed;
     if (producer.lonely) return;
     const Bytes more = consumer.lonely || crosses

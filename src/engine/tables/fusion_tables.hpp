@@ -35,8 +35,8 @@ using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
 
 /// Costs that a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
-  /// Compute time at a given utilization; else a lower bound from core-cycles.  If a level of the
-  /// chip takes longer for all kernels together, the time in this level is used instead.
+  /// The compute time if a utilization is given, otherwise a lower bound on it from core-cycles.
+  /// If a level of the chip takes longer for all kernels together, this is the time in that level.
   Ticks compute = 0;
   Ticks network = 0;
   Ticks explicit_memory = 0;

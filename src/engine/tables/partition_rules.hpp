@@ -33,7 +33,8 @@ class PartitionRules {
   explicit PartitionRules(const FusionTables& tables);
 
   [[nodiscard]] Unplaced unplaced(const KernelSet& done) const;
-  /// Computes the same from the result before `forward` and `backward` more kernels were done.
+  /// Returns unplaced(done), computed from its result before the last `forward` forward kernels and
+  /// `backward` backward kernels were done.
   [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
                                         std::int64_t backward, const KernelSet& done) const;
 

@@ -292,9 +292,9 @@ bool is_searched(const Task& task, const Plan& plan) {
 }
 
 // Each scenario is searched from the best of the plans known so far, then the plan of least regret
-// is searched.  In a scenario without proof the best known step replaces the least one: ratios to
-// it are no more than the true ones, so the bound of the last search holds.  The lower bounds of
-// the scenarios then limit the regret of the plan found.
+// is searched.  In a scenario without proof the step of the best known plan replaces the least
+// step.  Ratios to it are no more than the true ones, so the bound of the last search holds.  The
+// lower bounds of the scenarios then limit the regret of the plan found.
 
 namespace {
 

@@ -63,7 +63,7 @@ struct NumberChange {
   enum class Kind : std::uint8_t { Memory, SecondMemory, Chips, Sequence, Batch };
   Kind kind;
   double given = 0.0;
-  double tried = 0.0;  ///< the least sufficient value; without a plan the last insufficient one
+  double tried = 0.0;  ///< the least value with a plan; without any, the last insufficient value
   std::optional<FittingPlan> with;
   bool is_nearest = false;  ///< proved: no value between the given one and this is enough
   std::optional<Role> also = std::nullopt;  ///< the role whose given degree changes with it

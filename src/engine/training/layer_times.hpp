@@ -34,8 +34,8 @@ class LayerTimes {
   /// the bound covers all passes together under any schedule.  Exact where kernels run one by one.
   Profiles floor(const Plan& plan, const Deadline& deadline);
   Profiles least(const Plan& plan, const Deadline& deadline);
-  /// The fusion of least time for each part of a plan; of equal ones the first in the order of
-  /// mappings; empty where kernels run one by one.
+  /// The fusion of least time for each part of a plan.  Of equal fusions it is the first in the
+  /// order of mappings.  It is empty where kernels run one by one.
   Fusions fusions(const Plan& plan, const Deadline& deadline);
 
   /// Number of passes of parts whose fusion was searched so far.

@@ -31,8 +31,8 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) 
   return even;
 }
 
-/// The use of the fuller memory as a share of its capacity; more than 1 does not fit.  For First
-/// and Second, the use of that memory, or infinity if the other one does not suffice.
+/// The use of the fuller memory as a share of its capacity; above 1 the plan does not fit.  For
+/// First and Second, the use of that memory, or infinity if the other memory does not suffice.
 double share_of(const Machine& machine, const MemoryUse& use, Measure measure) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double first = use.total() / machine.memory[0].capacity;

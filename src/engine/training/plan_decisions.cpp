@@ -9,7 +9,8 @@ constexpr std::int64_t kPlaceDigits = kRoles.size() + 1;
 constexpr std::int64_t kFills = kMeshFills.size();
 constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 
-/// The order as digits, the innermost role first, and the fill as the last digit; 0 without a mesh.
+/// The place of a division on a mesh as digits: the roles from the outermost to the innermost, and
+/// the fill of the mesh last; 0 without a mesh.
 std::int64_t place_number(const Division& division) {
   std::int64_t number = 0;
   for (auto role = division.order.rbegin(); role != division.order.rend(); ++role) {

@@ -91,7 +91,8 @@ Score PlanRules::least_value() const {
 
 PlanNode PlanRules::root() const {
   PlanNode root;
-  // A stack may multiply in a narrower format than that of the machine's peak.
+  // A stack may multiply in a narrower format than that of the machine's peak, so the value is no
+  // bound then.
   if (!space_.task().stack) root.bound = least_value();
   return root;
 }

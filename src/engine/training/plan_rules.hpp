@@ -24,7 +24,7 @@ class PlanRules final : public StepRules {
   enum Level : int {
     kRoot,
     kTensor,      ///< the tensor degree
-    kInner,       ///< degrees within a sample and of experts; PlanNode::below as in kMicroBatch
+    kInner,       ///< degrees within a sample and of experts; `below` as at kMicroBatch, or empty
     kMicroBatch,  ///< all degrees and the micro-batch; PlanNode::below has the bound of each layout
     kLayout,      ///< also the layout of values over the tensor ranks
     kShape,       ///< all but layers and network; some spread of the layers fits in memory

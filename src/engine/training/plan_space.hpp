@@ -59,10 +59,10 @@ class PlanSpace {
 };
 
 /// The decisions that are fixed before the search, so that proofs hold only within them
-/// (docs/training.md, section 2).  Without a stack: layouts of tensor ranks beyond the front,
-/// unless the task gives the layout or has a framework, and layouts of context and expert ranks
-/// that do not send least.  With a stack: the layouts of libraries, and the recomputation if it is
-/// unknown or full recomputation is not supported.
+/// (docs/training.md, section 2).  Without a stack, layouts of tensor ranks are on the front,
+/// unless the task gives the layout or has a framework, and layouts of context and expert ranks are
+/// those that send least.  With a stack, layouts are those of libraries; and recomputation is fixed
+/// if it is given as unknown, or if it is open and the stack has no full recomputation.
 Scope scope_of(const PlanSpace& space);
 
 }  // namespace dfsearch::training

@@ -1,6 +1,7 @@
-// Every scenario expands the node by its own rules.  A child is kept if all scenarios keep it: its
-// bound is the greatest ratio, over all scenarios, of its bound to the best step of the scenario.
-// The layers of the stages are spread for the least regret over all scenarios.
+// Every scenario expands the node by its own rules, and a child is kept if all scenarios keep it.
+// The bound of the child is the greatest ratio, over all scenarios, of its bound in the scenario to
+// the best step of the scenario.  The layers of the stages are spread for the least regret over all
+// scenarios.
 
 #include "engine/training/robust_rules.hpp"
 
@@ -87,7 +88,7 @@ std::optional<Score> RobustRules::cost(const Decisions& decisions) const {
 
 void RobustRules::branch(const PlanNode& node, const PlanBranching& branching) const {
   if (node.level == PlanRules::kShape) return branch_shape(node, branching);
-  // At the other levels children have no floors of their own.
+  // At the other levels children have no floors of their own, so one scenario is enough.
   const bool has_times = node.level == PlanRules::kInner || node.level == PlanRules::kLayout;
   std::vector<PlanNode> kept;
   for (const auto& one : scenarios_) {
@@ -108,7 +109,7 @@ void RobustRules::branch(const PlanNode& node, const PlanBranching& branching) c
       kept = std::move(expansion.children);
       continue;
     }
-    // All scenarios emit the children in the same order, without dropped ones.
+    // All scenarios emit children in the same order; each leaves out the children that it drops.
     auto next = expansion.children.begin();
     std::erase_if(kept, [&](PlanNode& child) {
       const auto same = std::find_if(next, expansion.children.end(), [&](const PlanNode& other) {

@@ -34,9 +34,9 @@ struct ScenarioPlans {
   Score best = Score::infinity();  ///< best known step, in seconds
 };
 
-/// The cost of a plan is the greatest step / best over all scenarios, which is 1 + its regret;
-/// among equal costs the shortest typical step wins (docs/search.md, section 15).  The search
-/// starts from a plan.
+/// The cost of a plan is the greatest ratio of its step to the best step, over all scenarios.  This
+/// is 1 + its regret.  Among equal costs the shortest typical step wins (docs/search.md, section
+/// 15).  The search starts from a plan.
 class RobustRules final : public StepRules {
  public:
   /// Refers to the scenarios; the first has the typical times.

@@ -3,10 +3,10 @@
 // An embedding, layers of cells and a product with the vocabulary.  The four gates of a cell are
 // the sum W x + U h: x is the output of the layer below at this step, h the output of the cell at
 // the step before.  So W x may be one GEMM over all steps (folded), but U h is a GEMM for each
-// step, for which the cell waits: both kernels have steps, and h goes to the next step.  The
-// backward pass is alike, from the last step to the first.  The gradient of a weight is one GEMM
-// over all steps, after the last step, and is then all-reduced (Hochreiter and Schmidhuber, 1997;
-// Ardalani et al., "DeepFlow", figure 8).
+// step, for which the cell waits: the kernels of U h and of the cell have steps, and h goes to the
+// next step.  The backward pass is alike, from the last step to the first.  The gradient of a
+// weight is one GEMM over all steps, after the last step, and is then all-reduced (Hochreiter and
+// Schmidhuber, 1997; Ardalani et al., "DeepFlow", figure 8).
 //
 // A cell hands its four gates to its backward kernel, and h, which is as long as one gate, to all
 // other kernels.  It also reads and writes its state, and so does its backward kernel.  Kernels and

@@ -56,9 +56,9 @@ double ByteReader::real() {
   return std::bit_cast<double>(bits);
 }
 
-// The library reads nested lists by recursion, so that a file of a few thousand opening lists would
-// overflow the stack.  It calls a handler at every opening list, and an exception of the handler
-// stops it.
+// nlohmann::json reads nested lists by recursion, so a file that nests a few thousand lists would
+// overflow the stack.  The library calls a handler at the beginning of every list, and an exception
+// thrown by the handler ends the reading.
 
 namespace {
 

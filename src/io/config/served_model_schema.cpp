@@ -180,7 +180,8 @@ const Schema& schema_of(Rows<serving::ModulePrecision>) {
 
 namespace {
 
-/// One format of the weights of a module, or one of weights and one of products.
+/// The formats of each module: a single format for its weights, or a map with a format for its
+/// weights and another one for its products.
 const Schema& module_rows() {
   using P = PrecisionSection;
   static constexpr Type kFormats =

@@ -162,7 +162,7 @@ const Schema& schema_of(Rows<serving::MeasuredClass>) {
       field<&M::bits>("bits", "bits of a weight (of experts, if the model has some)",
                       {.limits = {4, 32}}),
       field<&M::ranks>("ranks", "whether ranks of requests share experts"),
-      field<&M::wide>("wide", "whether a replica has more than eight chips"),
+      field<&M::wide>("wide", "whether a stage has more than eight chips"),
       field<&M::requests>("requests", "greatest number of requests of a replica at once",
                           {.limits = {1, 1e9}}),
       field<&M::rows>("rows", "number of measured rows", {.limits = {0, 1e9}}),

@@ -19,7 +19,7 @@ constexpr std::size_t kNextListed = 4;
 std::string counts_text(const StudyState& state) {
   const study::StudyCount& count = state.count;
   std::string text = fmt::format("{} solved of {}", count.solved, count.points);
-  if (count.pruned > 0) text += fmt::format(", {} need not be", count.pruned);
+  if (count.pruned > 0) text += fmt::format(", {} need not be solved", count.pruned);
   if (count.infeasible > 0) text += fmt::format("; {} infeasible", count.infeasible);
   if (count.failed > 0) text += fmt::format("; {} failed", count.failed);
   if (count.unproved > 0) text += fmt::format("; {} not proved", count.unproved);
@@ -107,7 +107,8 @@ std::string front_table(const Study& study, const study::Grid& grid,
   return text;
 }
 
-/// A remark on a point that is not among the best: the reason, or that it is not proved.
+/// A remark on a point that is not among the best: why it has no answer, that it is not proved, or
+/// that it is outside the limits.
 std::string remark_on(const Study& study, const study::PointAnswer& answer) {
   if (answer.status == study::PointStatus::Infeasible ||
       answer.status == study::PointStatus::Failed) {

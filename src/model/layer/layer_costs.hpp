@@ -32,11 +32,11 @@ struct LayerDecisions {
 /// A time for each level of the chip, from the inside out.
 using LevelTicks = std::array<Ticks, kLevelNames.size()>;
 
-/// Evaluates the equations of docs/model.md, section 6, kernel by kernel and
-/// tensor by tensor.  Where the sharding is not decided, each number by itself
-/// is the least (of options, the best) over the shardings left, so that no decision
-/// costs less (docs/search.md, section 9), and ticks are no longer than after any
-/// decision.  Refers to the problem, which must outlive it.  Immutable.
+/// Evaluates the equations of docs/model.md, section 6, kernel by kernel and tensor by tensor.
+/// Where the sharding is not decided, each number by itself is the least over the shardings left,
+/// and options are the best ones, so that no decision costs less (docs/search.md, section 9).
+/// Ticks are then no longer than after any decision.  Refers to the problem, which must outlive it.
+/// Immutable.
 class LayerCosts {
  public:
   /// `coarser` is the argument of Clock; `cache` has the options of earlier layers on
@@ -96,7 +96,7 @@ class LayerCosts {
   [[nodiscard]] Ticks handed_on(Bytes tile) const;
   /// The time to load the weight for a sample, in a stage that loads weights.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
-  /// Likewise for one loop of the kernel.
+  /// The time to load the weight for a sample if the kernel has these loops.
   [[nodiscard]] Seconds weight_load(KernelId kernel, LoopPair loop) const;
   /// The time to read the weight again at each step of a sample, in a stage that loads weights, if
   /// the weight does not stay on the chip (DataflowGraph::turn).
@@ -122,7 +122,7 @@ class LayerCosts {
     return held_.empty() ? Held{} : held_[kernel.index()];
   }
   /// The bytes of the tensor in the SRAM if both its ends are in the partition.  Zero out of core,
-  /// as are the next three functions.
+  /// like the results of the next three functions.
   [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
   /// The bytes of the tensor in the SRAM if one end is in the partition: a double buffer.
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;

@@ -1,10 +1,12 @@
 // The least traffic of a GEMM through a level, over all tiles of whole numbers.
 //
-// One of the three operands stays in the memory further in, as a tile of a x b words; of the
-// other two it holds a row and a column of that tile, so a + b + a b <= M.  Each of the three
-// costs is a constant plus
+// One of the three operands stays in the memory further in, which has M words, as a tile of a x b
+// words.  Of the other two operands this memory holds a row and a column of the tile, so
+// a + b + a b <= M.  If the operand that stays has K x N words, the traffic is a constant plus
 //
-//     alpha ceil(N / b) + beta ceil(K / a).
+//     alpha ceil(N / b) + beta ceil(K / a),
+//
+// where alpha and beta are the words that move for each piece of N and of K.
 //
 // The least b with a value of ceil(N / b) leaves the most room for a, and the cost never grows with
 // a.  So a walk over the values of one ceil, which takes the least b of each value and the greatest

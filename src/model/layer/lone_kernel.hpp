@@ -22,7 +22,7 @@ struct LoneKernel {
   bool has_pieces = false;
   bool streams = false;  ///< the kernel may run in pieces of any size that fits
 
-  /// Whether it overflows the SRAM, so that no other kernel can ever share its partition.
+  /// Whether the kernel overflows the SRAM, so that no other kernel can ever share its partition.
   [[nodiscard]] bool must_be_alone(Bytes sram) const { return inputs + outputs + weight > sram; }
   /// Whether the kernel fits in pieces: docs/model.md (32).
   [[nodiscard]] bool fits_in_pieces(Bytes sram) const {

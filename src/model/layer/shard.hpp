@@ -78,10 +78,10 @@ struct ChipGrid {
 ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations,
                    int tensor_axes = 1);
 
-/// Divides the loop of each tensor axis by the chips of the axis; or, if the kernel is spread over
-/// the grid or the machine, the loops that are spread by the chips along them.  Then it divides the
-/// tiled loop by `tiles`.  Quotients are rounded up.  A chip has whole elements of `outer` unless
-/// grid.splits_heads.
+/// Divides the loops by the chips that share them, and then the tiled loop by `tiles`.
+/// Spread::Tensor divides the loop of each tensor axis by the chips of the axis; any other Spread
+/// names its loops and the chips that divide them.  Quotients are rounded up.  A chip has whole
+/// elements of `outer` unless grid.splits_heads.
 Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 /// The shard on a machine with tensor dimensions only.

@@ -347,9 +347,10 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
   return least;
 }
 
-/// The conversion time of a value, given by its tensor `first`: the sum over layouts that decided
-/// consumers require, each at its most expensive consumer.  An undecided consumer may require one
-/// of these layouts, so its own least time counts only if it is more than this sum.
+/// The conversion time of a value, given by its tensor `first`: the sum over the layouts that
+/// decided consumers require, where each layout counts once, with the longest time of these
+/// consumers.  An undecided consumer may require one of these layouts, so its own least time counts
+/// only if it is more than this sum.
 Seconds value_time(const NetworkContext& context, TensorId first, LoopPair producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;

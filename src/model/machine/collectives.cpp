@@ -127,9 +127,10 @@ Seconds Collectives::all_to_all_per_pair(Bytes shard) const {
   return slowest;
 }
 
-// Cut the machine in halves along each dimension: the messages of all pairs on different sides
-// share the links that are cut.  In a grid every cut divides the whole machine; in a hierarchy
-// (anything else) dimension d joins groups of n_0 ... n_d chips and the cut divides one such group.
+// Each dimension is cut in halves, and the messages of all pairs on different sides share the links
+// that are cut.  In a grid every cut divides the whole machine.  Any other network is a hierarchy:
+// dimension d joins the chips of a group, as many as the product of the degrees up to d, and the
+// cut divides one such group.
 // docs/model.md (20)
 Seconds Collectives::all_to_all_over_bisection(Bytes pair, PairCount count) const {
   const bool grid = std::all_of(dimensions_.begin(), dimensions_.end(),

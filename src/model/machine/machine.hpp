@@ -93,7 +93,7 @@ struct MeasuredNetwork {
   std::array<Scale, kOperations> operations{};
 };
 
-/// One dimension of the network, innermost first in Machine::network.
+/// One dimension of the network; Machine::network lists the innermost dimension first.
 struct NetworkDimension {
   Topology topology = Topology::Ring;
   std::optional<std::int64_t> degree;  ///< left out: searched

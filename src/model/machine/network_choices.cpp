@@ -83,7 +83,7 @@ class NetworkEnumeration {
   const Problem& problem_;
   PacedDeadline deadline_;
   const std::vector<std::int64_t> divisors_;
-  const bool ordered_rings_;  // orders of equal rings differ in time
+  const bool ordered_rings_;  // whether orders of equal rings differ in time
   NetworkChoice network_;
   std::vector<NetworkChoice> found_;
 };

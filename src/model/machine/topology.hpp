@@ -42,7 +42,8 @@ struct TopologyRow {
   double (*gathered)(double n);
   /// The bytes over one link in an all-to-all, as a share of all that a member sends.
   double (*exchanged)(double n);
-  /// These bytes as a multiple of the bytes of one pair, as published runs charge them.
+  /// The bytes over one link in an all-to-all, as a multiple of the bytes of one pair; published
+  /// runs charge them in this way.
   double (*paired)(double n);
 
   /// Links that the first byte of an all-gather, or of an all-to-all, crosses one after the other.

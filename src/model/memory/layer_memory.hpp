@@ -57,8 +57,8 @@ struct LayerMemory {
   // Bytes of a micro-batch.
   double input = 0.0;
   Amount all;                         ///< with nothing computed again
-  std::array<Amount, kModules> part;  ///< bytes of `all` that go if a module is recomputed
-  Amount every_second_product;        ///< kept where every second product is computed again
+  std::array<Amount, kModules> part;  ///< bytes of `all` not kept if a module is recomputed
+  Amount every_second_product;        ///< kept if every second product is computed again
   Amount working;                     ///< temporary bytes of the backward pass
   // Elements at the head: of a row of logits, of all logits, and of the input of the head.
   double columns = 0.0, logits = 0.0, head_input = 0.0;

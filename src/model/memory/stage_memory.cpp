@@ -78,7 +78,7 @@ class Stage {
 
   void set_states() {
     const States& states = step_.states;
-    // Micro-batches of a pipeline add up undivided gradients, which are reduced once a step.
+    // In a pipeline the gradients of micro-batches are added up undivided, and reduced once a step.
     const bool divides_gradients = step_.zero >= 3 || (step_.zero == 2 && !step_.in_pipeline);
     const Division weights(step_, step_.zero >= 3), gradients(step_, divides_gradients),
         optimizer(step_, step_.zero >= 1);
@@ -144,8 +144,8 @@ class Stage {
     if (stage_.last != nullptr && !shares_head()) ends_gathered_ += kWord * stage_.last->end;
   }
 
-  /// Fragments count before the optimizer works only.  If an earlier moment with its fragments
-  /// needs more memory than the largest moment without, the difference is added.
+  /// Fragments count only at the moments before the optimizer works.  If the largest of these with
+  /// its fragments exceeds the largest of all moments without fragments, the difference is added.
   void add_fragments() {
     const double held = use_.weights + use_.adapters + use_.optimizer + use_.gradients;
     const double largest = use_.moments[static_cast<std::size_t>(use_.moment)];

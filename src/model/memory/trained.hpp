@@ -87,7 +87,7 @@ constexpr bool has(Recompute recompute, Module module) {
   return is_listed(recompute) &&
          (static_cast<unsigned>(recompute) >> static_cast<unsigned>(module)) % 2 == 1;
 }
-/// Sets of several modules have no word here; the set of the first module has two words.
+/// Sets of several modules have no word here; the set of core attention alone has two words.
 constexpr auto words(Recompute) {
   return named<Recompute>({{"none", Recompute::None},
                            {"selective", Recompute::Selective},

@@ -45,7 +45,7 @@ struct Role {
   friend auto operator<=>(const Role&, const Role&) = default;
 };
 
-/// Compared in the order of preference among equally good deployments.
+/// Deployments compare in the order of preference among equally good ones.
 struct Deployment {
   Mode mode = Mode::Aggregated;
   Role prefill;  ///< for Disaggregated
@@ -105,7 +105,7 @@ struct Figures {
   double dollars_per_mtoken_total = 0.0;  ///< of input and output
   double joule_per_token = 0.0;
   double edp = 0.0;     ///< joules of a request times its time end to end
-  Energy energy;        ///< for a token, of pools whose energies count; lowest clock of these
+  Energy energy;        ///< for a token, in pools whose energies count; has their lowest clock
   BrokenLimits broken;  ///< empty if the deployment is feasible
 
   [[nodiscard]] double tokens_per_s_per_chip() const {

@@ -97,7 +97,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.margin = kRounding;
   least.capacity = high.capacity;
   least.least_work = high.least_work;
-  // Each deployment between the two has a slot for each user.
+  // Each deployment between the two batches has a slot for each user.
   const bool has_users = task_.concurrency || task_.num_requests;
   if (is_loaded() && has_users && low.users == high.users) return least;
   if (chunk_ == 0) return least;
@@ -114,7 +114,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
     least.ttft = p * low.least_mixed * (cost * requests + std::max(cost, 1.0)) / 2.0 +
                  pool_.engine.answer.in_base_units();
   } else {
-    // More slots never answer later.
+    // With more slots no first token comes later.
     if (task_.rate) least.in_flight = 0.0;
     least.ttft = high.ttft - high.burst;
     if (task_.rounds) {

@@ -17,7 +17,8 @@ std::string_view matrix_key(const Shares& shares, Number number) {
   return bytes_of(number) == 1.0 && shares.matrix_8bit ? "matrix_8bit" : "matrix";
 }
 
-/// The time of the longer of two resources, and the share of it that the peaks would take.
+/// The time of a kernel, which is the longer of its compute and memory times, and the quotient of
+/// its time at the peaks of the chip and this time.
 struct Longest {
   double seconds, reached;
   bool is_compute;

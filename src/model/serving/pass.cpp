@@ -1,7 +1,7 @@
 // A pass is a list of kernels.  Each takes the time of its FLOP or of its bytes, whichever is
 // longer: an affine function of the batch, or the larger of two.  Sums of such functions never
 // fall, and never rise faster than in proportion to the batch.  The search depends on both
-// (docs/serving.md, section 6).
+// properties (docs/serving.md, section 6).
 
 #include "model/serving/pass.hpp"
 

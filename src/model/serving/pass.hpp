@@ -37,8 +37,8 @@ struct PassTime {
 /// All kernels of one kind in a pass.
 struct Operation {
   std::string name;
-  double count = 0.0;     ///< of kernels
-  double seconds = 0.0;   ///< of all
+  double count = 0.0;     ///< number of kernels
+  double seconds = 0.0;   ///< time of all of them
   double reached = 0.0;   ///< share of the roofline; 0: not a kernel of a chip
   std::string rate = {};  ///< key of the engine from which the time follows
 };
@@ -54,8 +54,8 @@ struct LeastTimes {
   double pairs = 0.0;    ///< products of attention for the prefill of a request
 };
 
-/// The kinds of layers of a model.  A transformer of equal layers may have four: without or with
-/// experts, seeing all tokens or a window.  Refers to the model.
+/// The kinds of layers of a model.  A transformer of equal layers may have four kinds: with or
+/// without experts, each with a view of all tokens or of a window.  Refers to the model.
 class LayerKinds {
  public:
   explicit LayerKinds(const Transformer& model);
@@ -75,7 +75,7 @@ class Pass {
   /// The structure must be legal().
   Pass(const Task& task, const Transformer& model, const Means& means, const Structure& structure);
 
-  /// (5) to (8) of docs/serving.md.  The time never falls if a number of `work` rises.
+  /// The time by (5) to (8) of docs/serving.md.  It never falls if a number of `work` rises.
   [[nodiscard]] PassTime time(const PassWork& work) const;
   /// The parts of the time of the slowest stage or, if `of_all`, of all stages.  Their sum is the
   /// period or the latency.
@@ -181,7 +181,7 @@ class Pass {
     double weights = 0.0;  ///< bytes
     double beside = 0.0;   ///< further bytes that a server holds: of norms, and of routers
     Attention attention;
-    Attention far;  ///< attention to compressed keys, by the tokens that the keys stand for
+    Attention far;  ///< attention to compressed keys, for each token that a key stands for
     Scan scan;
     std::size_t seen = kAll;      ///< view of attention, as an index into Views
     std::size_t held = kAll;      ///< view of the tokens in the cache

@@ -44,7 +44,7 @@ class PassEnergy {
 };
 
 /// Energy for a token, idle power included, if the chips of a role serve `tokens_per_s`; `work` is
-/// the work for one token.  Never less with more work, or with fewer tokens.
+/// the work for one token.  It never falls if the work grows or the tokens become fewer.
 Energy energy_of_token(const Pool& pool, double chips, double tokens_per_s, const EnergyWork& work);
 
 }  // namespace dfsearch::serving

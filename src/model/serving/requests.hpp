@@ -97,7 +97,7 @@ struct Means {
   std::vector<RequestClass> classes_;  // with shares that add up to 1
 };
 
-/// (13): tokens of cache reserved for a running request of a model with such windows.
+/// (13): tokens of cache reserved for a running request of a model with these views.
 Cached reserved_tokens(const Task& task, const Means& means, const Views& views);
 
 /// The mean wait of the queue M/D/1 in units of its service time; infinite from a load of 1 on.

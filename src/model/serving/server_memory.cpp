@@ -76,7 +76,7 @@ double share_of(const Server& server, double total) {
                        : total < 60.0 * kGiB ? 4096.0
                                              : 8192.0;
   const double kept = (512.0 + 1.5 * std::max(chunk, 2048.0)) / 1024.0 * kGiB;
-  constexpr double kLeast = 1e-6;  // small positive share if less memory than reserved
+  constexpr double kLeast = 1e-6;  // positive share if the chip has less than the reserved memory
   return std::max(kLeast, 1.0 - std::max(kept, total > 60e9 ? 10.0 * kGiB : 0.0) / total);
 }
 

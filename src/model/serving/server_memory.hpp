@@ -77,8 +77,8 @@ memory::ByLevel<Bytes> outside_of(Release release, std::int64_t together);
 /// tokens, whichever are more.
 double activation_of(Release release, const Transformer& model, double tensor,
                      const IterationSize& size, memory::Level level);
-/// (14b): the memory, with the bytes left for caches beside `weights`.  These fall if weights or
-/// the size of an iteration rise.
+/// (14b): the memory, with the bytes left for caches beside `weights`.  The bytes left fall if
+/// weights or the size of an iteration rise.
 ServerMemory memory_of(const Server& server, const Transformer& model, const ServerChip& chip,
                        double weights, const IterationSize& size, memory::Level level);
 /// Elements of the norms of a layer, which each chip holds whole.

@@ -66,11 +66,11 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
 
   /// Figures by (12) and (15) to (18) of docs/serving.md for any number of replicas, if every slot
-  /// has a user; for loaded replicas, if all slots are full.
+  /// has a user.  If is_loaded() is true, every slot is taken to be full instead.
   [[nodiscard]] Decoding at(std::int64_t batch) const;
   /// Figures of one of `replicas` replicas that share the users, the rate or the job of the task.
   [[nodiscard]] Decoding at(std::int64_t batch, std::int64_t replicas) const;
-  /// A replica of `role` in which the requests of `figures` run, at least one.
+  /// Figures of one replica of `role` with the running requests of `figures`, at least one.
   [[nodiscard]] Decoding at(const Role& role, const Figures& figures) const;
   /// Whether the figures depend on the number of replicas, since these share users, a rate or a
   /// job.
@@ -130,13 +130,13 @@ class Decoder {
     if (!task_.model.mixed || gain_.checked <= 1.0) return drafts;
     return drafts + real(batch * structure_.pipeline) * (gain_.checked - 1.0) * pass_.state_bytes();
   }
-  /// The lesser of the seconds of this work in all stages, one after the other, and at their common
-  /// pace.
+  /// The lesser of two times for this work: the time of a pass through all stages, and the number
+  /// of stages times the time of the slowest stage.
   [[nodiscard]] double least_time(PassWork work) const;
   [[nodiscard]] EnergyWork decoding_work(double requests, const PassWork& work) const;
   [[nodiscard]] EnergyWork least_work(std::int64_t batch) const;
   [[nodiscard]] Decoding of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const;
-  /// (24b) for all batches between two batches.
+  /// An upper bound on the capacity of all batches between two batches, by (24b).
   [[nodiscard]] double most_capacity(const Decoding& low, const Decoding& high) const;
 
   const Task& task_;

@@ -44,8 +44,8 @@ constexpr double bytes_of(Number number) {
                                                    0.53125, 0.5, 0.5, 0.5625, 0.51953125};
   return kBytes[static_cast<std::size_t>(number)];
 }
-/// The default format in which weights of a stored format are multiplied: 16 bits for groups of
-/// integers, else the stored format.
+/// The format in which stored weights are multiplied by default: 16 bits for groups of integers,
+/// otherwise the stored format.
 constexpr Number multiplied(Number stored) {
   return stored == Number::Int4G32 || stored == Number::Int4G128 ? Number::Bf16 : stored;
 }
@@ -240,8 +240,8 @@ struct LayerExecution {
 struct Pool {
   std::string name;
   std::int64_t chips = 1;
-  /// The first memory and the network are used, innermost dimension first; if `peak` is not given,
-  /// the peak is used, too.
+  /// Deployments use its first memory and its network, innermost dimension first.  If `peak` is not
+  /// given, they also use its peak.
   Machine machine;
   std::array<std::optional<FlopsPerSecond>, kNumbers> peak;
   double price = 0.0;                      ///< of a chip, dollars an hour
@@ -325,7 +325,7 @@ constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", 
 enum class Wait : std::uint8_t { Md1, None };
 constexpr auto words(Wait) { return named<Wait>("md1", "none"); }
 
-/// The choices of one role; without a value, the choices of all roles apply.
+/// The choices of one role.  If one has no value, the choice for all roles applies.
 struct RoleChoices {
   std::optional<DegreeChoice> tensor, pipeline, attention_data, expert, replicas, batch, chunk;
 };
@@ -353,7 +353,8 @@ struct Task {
   std::optional<double> rounds;             ///< requests of each user; all users start at once
   std::optional<double> num_requests = {};  ///< requests of a job, all at once; default: no job
   /// The probability of the k-th expert is proportional to k^-popularity; 0: experts are equally
-  /// likely, and loads differ by chance alone.  Nothing: `imbalance` of the model.
+  /// likely, and loads differ by chance alone.  Without a value, `imbalance` of the model
+  /// applies.
   std::optional<double> popularity;
   double length_spread = 0.0;  ///< lengths are uniform in (1 - spread .. 1 + spread) of the mean
   std::vector<Precision> precisions = {{}};  ///< to choose from; a deployment has one

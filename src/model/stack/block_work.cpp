@@ -15,9 +15,9 @@ namespace {
 /// The backward pass of a scan has twice its products, and repeats the forward products, as kernels
 /// keep inputs but no states.
 constexpr double kScanBackward = 3.0;
-/// Gathers of a layer that the backward pass waits for: gradients of weights need the inputs again.
-/// Libraries start one for each half of a layer beside the product for the gradient of the input,
-/// which hides one of the two (docs/truth.md, section 3).
+/// The number of gathers of a layer that the backward pass waits for.  Gradients of weights need
+/// the inputs again, so libraries gather them for each half of a layer, beside the product for the
+/// gradient of the input.  These products hide one of the two gathers (docs/truth.md, section 3).
 constexpr double kGatheredAgain = 1.0;
 
 /// A linear layer of one chip.
@@ -149,7 +149,7 @@ class Counter {
     const Seconds product = kernels_.product(linear.flop(), linear.bytes(), bits, rate);
     work_.forward.products += product;
     work_.backward.products += product * backward_products();
-    // All chips together compute the rows of the mean load.
+    // Times are those of the fullest chip, but FLOP are counted at the mean load of all chips.
     const double share = linear.grouped ? 1.0 / fullest_load(setup_.stack) : 1.0;
     const Operations once{.low = share * linear.flop(), .moved = linear.bytes()};
     work_.forward.all += once;
@@ -399,7 +399,7 @@ class Counter {
     const bool is_dense = !of_experts || !division_.experts_whole || model_.experts->shared > 0 ||
                           (form_ != nullptr && form_->has_shared);
     if (division_.tensor > 1) {
-      // Attention is one half of the layer; the other has no sums if its experts are whole on
+      // Attention is one half of the layer.  The other half has no sums if its experts are whole on
       // ranks.
       const double parts = halves() - (is_dense ? 0.0 : 1.0);
       work_.tensor_whole = Bytes(kWord * tokens_ * hidden_);

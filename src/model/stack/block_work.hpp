@@ -63,7 +63,8 @@ struct PassWork {
 struct BlockWork {
   bool is_layer = false;
   PassWork forward, backward;
-  // Exchanges among tensor ranks: bytes of a sum and of a gather, their numbers, passes of a sum.
+  // Exchanges among tensor ranks: the bytes of a sum and of a gather, the numbers of sums and of
+  // gathers, and the passes of a sum.
   Bytes tensor_whole{}, tensor_gathered{};
   double tensor_sums = 0.0;  ///< in each direction
   double tensor_gathers_forward = 0.0, tensor_gathers_backward = 0.0;

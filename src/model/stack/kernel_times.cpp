@@ -49,7 +49,8 @@ Seconds KernelTimes::attention(double flop, std::int64_t tokens, std::int64_t he
                                    .share = backward ? curve->backward : curve->forward};
   double rate = shares.at(static_cast<double>(tokens)) * sustained(Bits::Sixteen);
   if (curve != &chip.flash1) {
-    // The loss is measured for heads of 64; it shrinks linearly to zero for heads of 128.
+    // The rate that small heads lose is measured for heads of 64; it shrinks linearly to zero for
+    // heads of 128.
     const double narrow = std::clamp((128.0 - static_cast<double>(head_dim)) / 64.0, 0.0, 1.0);
     rate *= 1.0 - (1.0 - typical(chip.small_heads)) * narrow;
   }
@@ -64,8 +65,8 @@ UnfusedAttention KernelTimes::unfused(double rows, double scores, std::int64_t h
   const double products = backward ? 4.0 : 2.0;
   const double flop = 2.0 * rows * scores * static_cast<double>(head_dim);
   const double rate = sustained(Bits::Sixteen) * typical(setup_.chip.batched_products);
-  // Passes over scores: softmax reads and writes, and backward it reads two values; dropout has a
-  // mask of one byte.
+  // Words that move for a score.  Softmax reads one and writes one, and backward it reads two.
+  // Dropout reads one and writes one, and has a mask of a byte.
   const double softmax = backward ? 3.0 : 2.0, dropout = 2.5;
   const double passes = (softmax + dropout) * (is_slow ? 2.0 : 1.0);
   const double moved = kWord * rows * scores * passes;

@@ -54,7 +54,8 @@ class KernelTimes {
 /// Bytes that move to update a weight from its gradient, its copy of 32 bits and two moments; and
 /// the share of the bandwidth at which they move.
 inline constexpr double kOptimizerBytes = 34.0, kOptimizerShare = 0.7;
-/// The exposed share of the hops of every micro-batch; while the pipeline fills, all are exposed.
+/// The exposed share of the hops of a micro-batch; while the pipeline fills, hops are exposed in
+/// full.
 inline constexpr double kExposedHops = 0.3;
 /// The least share of the exchanges of replicas that is exposed.
 inline constexpr double kLeastExposed = 0.1;

@@ -139,7 +139,8 @@ struct MeasuredChip {
   BytesPerSecond nic{};  ///< nominal rate of a chip's link out of its domain, one way
 };
 
-/// Bytes of a logit by the kind of loss; for a chunked loss, bytes of its logits of 16 bits.
+/// The bytes that the loss takes for a logit, by the kind of loss.  For a chunked loss, only the
+/// logits that are kept in 16 bits count.
 struct LogitBytes {
   std::array<Constant<double>, memory::kLossKinds> of{Constant<double>{10.0, 14.0, 16.0}};
 
@@ -152,7 +153,7 @@ struct LogitBytes {
 struct StackMemory {
   Constant<Bytes> resident{Bytes(0.1e9), Bytes(0.5e9), Bytes(1.5e9)};
   Constant<double> fragment{0.0, 0.08, 0.25};
-  Constant<double> gathered_fragment;  ///< `fragment` if replicas divide weights; empty: equal
+  Constant<double> gathered_fragment;  ///< `fragment` if replicas divide weights, unless empty
   Constant<Bytes> context{Bytes(0.35e9), Bytes(0.7e9), Bytes(1.5e9)};
   Constant<Bytes> group{Bytes(0.0), Bytes(0.15e9), Bytes(0.5e9)};
   Constant<double> spread{0.88, 1.0, 1.12}, imbalance{1.0, 1.1, 2.5};
@@ -221,18 +222,18 @@ struct Stack {
   Constant<double> host_exponent{5.0};  ///< q in (7): the degree to which host and chip overlap
   // Times of the host for layers of experts, in each direction.
   Constant<Seconds> expert_launch{Seconds(0.13e-3)};  ///< of one expert of a chip
-  Constant<double> launch_16bit{0.2};                 ///< share of it in 16 bits, without casts
+  Constant<double> launch_16bit{0.2};                 ///< share of `expert_launch` in 16 bits
   Constant<Seconds> dispatch_host{Seconds(0.65e-3)}, router_host{Seconds(0.3e-3)};
   Constant<double> attention_host{0.6};            ///< share of host_forward and host_backward
-  Constant<double> overlap_host{1.4};              ///< factor on all, with `expert_overlap`
+  Constant<double> overlap_host{1.4};              ///< factor on all these, with `expert_overlap`
   Constant<Seconds> module_host{Seconds(0.1e-3)};  ///< time of a module that is computed again
-  Constant<double> expert_hidden{0.75};            ///< of exchanges, with `expert_overlap`
+  Constant<double> expert_hidden{0.75};            ///< share of exchanges hidden by the overlap
   Constant<double> hybridep_words{1.3};            ///< words for each element of a row, forward
   Constant<double> natural_load{1.25};             ///< rows of the fullest chip over the mean
   Constant<Bytes> sink_bytes{Bytes(58e3)};         ///< bytes for a token and head, backward
   Constant<double> cast_words{3.2};                ///< words for each element cast to 8 bits
-  Constant<double> scan_words{0.5};                ///< added if the maximum is found first
-  Constant<double> four_bit_words{1.0};            ///< added for an input of 4 bits
+  Constant<double> scan_words{0.5};                ///< words added if the maximum is found first
+  Constant<double> four_bit_words{1.0};            ///< words added for an input of 4 bits
   Constant<double> tensor_overlap{0.0};            ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;
   Constant<double> data_hidden{0.8};           ///< share of a pass that hides replicas' exchanges
@@ -240,7 +241,8 @@ struct Stack {
   /// The least exposed share of exchanges of replicas.  If it is left out: a tenth or, with a
   /// distributed optimizer, one bucket.
   Constant<double> exposed;
-  Constant<double> bucket{40e6}, bucket_of_rank{1e6};  ///< elements: the greater of both
+  /// The elements of a bucket are the greater of `bucket` and `bucket_of_rank` times the replicas.
+  Constant<double> bucket{40e6}, bucket_of_rank{1e6};
   bool quantized_gathers = false;  ///< tensor ranks gather inputs as products read them
   Placement placement = Placement::Best;
   Constant<double> nic_share{0.8}, alltoall_nic{0.95};

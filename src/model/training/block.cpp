@@ -75,7 +75,7 @@ void Block::find_values() {
     const KernelId from = graph_.tensor(tensors.front()).from;
     const Kernel& producer = graph_.kernel(from);
     const std::int64_t rows = graph_.rows(tensors.front());
-    // The value is a part of every head, or its rows belong to no head.
+    // Either the value has equally many rows of every head, or its rows belong to no head.
     const bool by_heads = producer.outer > 1 && rows % producer.outer == 0;
     Value value{.producer = from,
                 .heads = by_heads ? producer.outer : 1,

@@ -82,7 +82,8 @@ struct FusedSummary {
   std::vector<Partition> partitions;  ///< empty: kernels run one by one
 };
 
-/// "layer", "expert_layer" or of layers that alternate "full_layer", "first", "last".
+/// "layer", "expert_layer", "first" or "last"; if layers alternate, "full_layer" replaces
+/// "expert_layer".
 const char* name_of(Part part, const Transformer& model);
 
 /// All passes of the parts that the model has; empty if the task runs kernels one by one.

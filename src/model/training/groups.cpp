@@ -11,8 +11,8 @@ namespace dfsearch::training {
 
 namespace {
 
-/// The link of a group of `degree` chips.  A part of a dimension of a torus is a line; on a mesh it
-/// is a ring.
+/// The link of a group of `degree` chips in a dimension.  On a torus, a group that is a part of the
+/// dimension is a line; on a mesh it is a ring.
 Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degree) {
   const bool is_part = dimension.both_ways && degree < dimension.degree && !dimension.mesh;
   return {.topology = is_part ? Topology::Line : dimension.topology,
@@ -35,15 +35,15 @@ Collectives::Dimension link(const NetworkDimension& dimension, const Division& d
   return ring;
 }
 
-/// The number of rings that a group may have in a dimension: one for each role on a mesh.
+/// The most rings that a group may have in a dimension: one, or on a mesh one for each role.
 std::size_t most_rings(const Machine& machine, std::size_t d) {
   constexpr std::size_t kMostRolesOfGroup = 3;
   return d < machine.network.size() && machine.network[d].mesh ? kMostRolesOfGroup : 1;
 }
 
-/// Adds the places of `chips` more chips in the dimensions from `d` on, where `open` chips of `d`
-/// are left for `rings` more rings.  A lower bound on a mesh: rings share no link and join
-/// neighbours.
+/// Adds all ways to place `chips` more chips in the dimensions from `d` on.  Dimension `d` has
+/// `open` chips left, for at most `rings` more rings.  On a mesh the places give lower bounds on
+/// times, as if rings shared no link and joined neighbours.
 void add_places(const Machine& machine, std::size_t d, std::int64_t open, std::size_t rings,
                 std::int64_t chips, std::vector<Collectives::Dimension>& links,
                 std::vector<Collectives>& places) {
@@ -173,8 +173,9 @@ Axes axes_of(const Degrees& degrees) {
   return axes;
 }
 
-/// A placement of a division, the loads of its roles, and the order of the roles that share groups:
-/// each role gathers the values that the roles further in have gathered (docs/model.md (13)).
+/// A placement of a division and the loads of its roles.  `replicas` has the order of the roles
+/// that share groups, since each of them gathers the values that the roles further in have gathered
+/// (docs/model.md (13)).
 struct Placed {
   Division division;
   MeshLoads loads;

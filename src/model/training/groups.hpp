@@ -44,7 +44,7 @@ class Group {
 /// The members of a group in total and in one domain, a part of the innermost dimension.
 struct GroupReach {
   std::int64_t members = 1;
-  std::int64_t inside = 1;  ///< 0: undecided, any common divisor of `members` and `domain`
+  std::int64_t inside = 1;  ///< 0 if undecided: any common divisor of `members` and `domain`
   std::int64_t domain = 1;
 };
 
@@ -63,13 +63,14 @@ struct Groups {
   Groups() = default;
 };
 
-/// For each role, the messages on one link, counted by the sharing of the mesh, and the most links
-/// that a message crosses.
+/// For each role, the most messages on one link and the most links that a message crosses.  The
+/// sharing of the mesh decides whether messages of the other roles count on a link.
 MeshLoads loads_of(const Mesh& mesh, const Division& division);
 
-/// The placements of a division that no other placement dominates, that is, with context, expert
-/// and data in the same order and no more load on a link and no more hops for any role.  The first
-/// of equal ones is kept.  Some best step has one of these placements.
+/// The placements of a division that no other placement dominates.  A placement dominates another
+/// one if both have context, expert and data in the same order and it has no more load on a link
+/// and no more hops for any role.  Of equal placements the first is kept.  Some best step has one
+/// of the placements that are returned.
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees);
 
 }  // namespace dfsearch::training

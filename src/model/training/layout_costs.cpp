@@ -7,7 +7,8 @@
 namespace dfsearch::training {
 namespace {
 
-/// The amount of a value that a chip has, in n-th parts.
+/// The amount of a value that a chip has; with n chips on the axis, the unit is an n-th of the
+/// value.
 double held_parts(ValueLayout layout, HeadCopies copies, const AxisRules& axis) {
   const double chips = static_cast<double>(axis.chips);
   if (layout == ValueLayout::Replicated || layout == ValueLayout::Partial) return chips;

@@ -52,7 +52,7 @@ class LayoutShelf {
     Role role;
     std::int64_t chips;
     TensorLayout order;   ///< LeastSent or LeastKept
-    std::int64_t tensor;  ///< chips of the tensor axis, for the context axis; else 1
+    std::int64_t tensor;  ///< on the context axis the chips of the tensor axis, else 1
     Handed handed;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -60,8 +60,8 @@ class LayoutShelf {
   [[nodiscard]] Handed handed_by(Part part, const AxisLayout& layout) const;
   const AxisLayout* find(const Key& key, const Deadline& deadline);
   const Front& front(std::int64_t chips, const Deadline& deadline);
-  /// The layout of the key, with the values between layers as the layers that come first lay them
-  /// out.  `key.handed` must be empty.
+  /// The layout of the key.  Values between layers have the layouts that the layers that come first
+  /// choose for them.  `key.handed` must be empty.
   const AxisLayout* beside_layers(Key key, const Deadline& deadline);
   const AxisLayout* on_front(Part part, std::int64_t chips, int place, const Deadline& deadline);
 

@@ -84,9 +84,9 @@ struct Conversion {
   Phase phase = Phase::Forward;  ///< phase of the consumers
   double elements = 0.0;         ///< rows x columns of the whole value, of one sample
   KernelId producer{};
-  /// The first kernel in the list that requires the conversion.  At an end of the graph, `consumer`
-  /// is INPUT for the output of the layer and GRADIENT for its gradient, and `value` is the value
-  /// of this kernel; if the kernel is missing, `consumer` is the producer.
+  /// The first consumer of the value that requires the conversion.  At an end of the graph, this is
+  /// INPUT for the output of the layer and GRADIENT for its gradient, and `value` is the value of
+  /// this kernel; if the kernel is missing, `consumer` is the producer.
   KernelId consumer{};
 
   friend bool operator==(const Conversion&, const Conversion&) = default;
@@ -118,9 +118,9 @@ struct LayoutCosts {
   std::function<LayoutCost(std::size_t value, ValueLayout)> kept;
 };
 
-/// The legal assignment of exactly the least cost.  Among equal ones, it is the first by the rules
-/// of the kernels in the order of the list.  Calls the functions of `costs` on the calling thread.
-/// Throws Stopped.
+/// The legal assignment of exactly the least cost.  Of equal assignments it is the first, as they
+/// are compared kernel by kernel by the place of the rule in legal_rules().  Calls the functions of
+/// `costs` on the calling thread.  Throws Stopped.
 AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
                         const Deadline& deadline = {});
 
@@ -129,10 +129,11 @@ struct FrontLayout {
   LayoutCost cost{};
 };
 
-/// The legal assignments that no other one dominates in the first two criteria, ascending in the
-/// first: no other one is at most as high in both and less in one.  Of assignments that are equal
-/// in both, only the first with the least third cost is returned.  Conversions must cost nothing in
-/// the second criterion, and costs must be whole numbers, so that sums are exact.  Throws Stopped.
+/// The legal assignments that no other one dominates, ascending in the first criterion.  An
+/// assignment dominates another one if neither of its first two criteria is higher and one of the
+/// two is lower.  Of assignments that are equal in both, only the first with the least third cost
+/// is returned.  Conversions must cost nothing in the second criterion, and costs must be whole
+/// numbers, so that sums are exact.  Throws Stopped.
 std::vector<FrontLayout> layout_front(const DataflowGraph& graph, const AxisRules& axis,
                                       const LayoutCosts& costs, const Deadline& deadline = {});
 

@@ -14,13 +14,13 @@ namespace dfsearch::training {
 
 namespace {
 
-/// Elements of weights: outside of experts, and of experts.
+/// Elements of the weights outside of experts (`all`), and of the weights of experts.
 struct Parameters {
   double all = 0.0;
   double of_experts = 0.0;
 
-  /// `each` bytes for each element; if `divided`, the share of a chip among chips with the same
-  /// weights.
+  /// The bytes on a chip, with `each` bytes for an element.  If they are `divided`, this is the
+  /// share of one of the chips that have the same weights.
   [[nodiscard]] Bytes bytes(double each, bool divided, const Task& task,
                             const Degrees& degrees) const {
     if (!divided) return Bytes(each * (all + of_experts));
@@ -79,7 +79,7 @@ Bytes made_again(Recompute recompute, const BlockProfile& block) {
   return block.kept + block.kept_scores;
 }
 
-/// Layers in the first memory: one that is moved and one that is computed.
+/// The first memory holds two of the layers that are moved: one on its way, one that is computed.
 constexpr double kBuffers = 2.0;
 
 /// The effect of switches of the software that recompute whole layers, or copy layers to the memory
@@ -101,7 +101,8 @@ class SwitchedLayers {
   }
   [[nodiscard]] bool any() const { return again_ > 0.0 || copied_ > 0.0; }
 
-  /// `layer` with the kept bytes of the mean layer; `count` layers of the stage are like it.
+  /// Returns `layer` with its kept bytes averaged over layers that are recomputed, are copied, or
+  /// stay as they are.  The stage has `count` layers of this kind.
   [[nodiscard]] memory::LayerMemory mean(memory::LayerMemory layer, double count) const {
     const memory::Amount kept =
         (1.0 - again_) * layer.kept(recompute_) + again_ * layer.kept(Recompute::Full);
@@ -323,8 +324,8 @@ bool fits(const Machine& machine, const MemoryUse& use) {
   return use.total() <= machine.memory[0].capacity && use.second <= second;
 }
 
-// Lower bounds on memory: stages may hold parts of layers, with the fewest micro-batches in flight
-// and the states divided most.
+// Lower bounds on memory.  They assume that stages may hold fractions of layers, that the fewest
+// micro-batches are in flight, and that states are divided among the most chips.
 
 namespace {
 
@@ -337,7 +338,8 @@ struct KindNeed {
 
 /// False only if no spread of the layers fits into `room` bytes of each stage.  Proof: give each
 /// kind of layer a price.  A stage holds layers worth at most `room` times the greatest price of a
-/// byte, so if the sum over the stages is below the price of all layers, some layer does not fit.
+/// byte.  If the sum of these limits over the stages is below the price of all layers, some layer
+/// does not fit.
 bool may_hold(const std::vector<KindNeed>& kinds, double room, const Plan& plan,
               std::int64_t micro_batches) {
   const std::int64_t stages = plan.degrees[Role::Pipeline];

@@ -14,7 +14,7 @@
 
 namespace dfsearch::training {
 
-/// Bytes of one chip, in the first memory but for `second`.
+/// Bytes of one chip: `second` in the second memory, all others in the first memory.
 struct MemoryUse {
   Bytes weights{};
   Bytes gradients{};
@@ -34,14 +34,14 @@ struct MemoryUse {
 /// with a stack that has a `shard_group`, the chips of this group among them.
 double sharing_chips(const Task& task, const Degrees& degrees, bool of_experts);
 
-/// Never less with a layer more.  From the plan, only degrees, recomputation, ZeRO, schedule,
-/// chunks and offload are read.
+/// The memory of a chip of the stage, which never falls when a layer is added.  From the plan, only
+/// degrees, recomputation, ZeRO, schedule, chunks and offload are read.
 /// docs/training.md (2), (4), (5)
 MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
                        const StageContent& content, std::int64_t stage, std::int64_t micro_batches);
 
-/// The memory of a chip with a stack, at a level of its constants; `stage_memory` uses
-/// `task.decide`.
+/// The memory of a chip of the stage, with the constants of the stack at a level; `stage_memory`
+/// uses the level `task.decide`.
 /// docs/truth.md, section 5
 memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles& profiles,
                               const StageContent& content, std::int64_t stage,
@@ -52,7 +52,7 @@ struct MemoryJudgement {
   memory::ByLevel<Bytes> needed{};
   memory::Verdict verdict = memory::Verdict::Fits;
   memory::StageMemory held;  ///< the parts of the fullest stage at `task.decide`
-  Bytes visible{};           ///< of a chip
+  Bytes visible{};           ///< memory of a chip, as its driver shows it
 };
 
 /// Options of the software of a stack that need less memory, if the task does not set them.

@@ -104,8 +104,8 @@ struct Plan {
 
 /// The choices of a plan; an empty list allows all values.
 struct Choices {
-  /// Degrees by role.  Data: all replicas, over data and expert ranks.  Expert: ranks that divide
-  /// experts.
+  /// Degrees by role.  The degree of Data counts all replicas, over data and expert ranks.  The
+  /// degree of Expert counts the ranks that divide the experts.
   std::array<DegreeChoice, kRoles.size()> degrees;
   std::vector<std::int64_t> micro_batches;
   std::vector<TensorLayout> layouts;
@@ -114,8 +114,8 @@ struct Choices {
   std::vector<Schedule> schedules;
   std::vector<std::int64_t> chunks;
   std::optional<Offload> offload;
-  std::vector<std::int64_t> layers;          ///< of each stage; gives their number
-  std::vector<std::optional<Role>> network;  ///< by dimension: its only role
+  std::vector<std::int64_t> layers;          ///< layers of each stage; also the number of stages
+  std::vector<std::optional<Role>> network;  ///< for each dimension, its only role
   std::vector<Division> divisions;           ///< of all dimensions; may be empty
 };
 

@@ -150,8 +150,9 @@ class ExchangeFinder {
   }
 
  private:
-  /// Whether the block hands the value on; the index of its producer if so, otherwise of the value;
-  /// the phase.
+  /// Conversions with the same key are one delivery.  The key states first whether they are at an
+  /// end of the block.  The index is that of the producer for conversions at an end, and that of
+  /// the value for all others.  The phase is that of the consumers.
   using Key = std::tuple<bool, std::size_t, Phase>;
 
   [[nodiscard]] bool is_at_end(const Conversion& conversion) const {
@@ -173,8 +174,9 @@ class ExchangeFinder {
     return layout;
   }
 
-  /// Finds the layout that the next block requires of a value at the end of the block: from the
-  /// kernel that stands for the value, or from the last conversion.
+  /// Finds the layout that the next block requires of a value at the end of the block.  It is the
+  /// output layout of the kernel that represents this value in the next block (INPUT or GRADIENT).
+  /// If the graph has no such kernel, the result of the last conversion on each axis counts.
   void find_end(KernelId producer, Delivery& delivery) const {
     delivery.root =
         joint([&](const AxisLayout& axis) { return axis.rules[producer.index()].output; });
@@ -244,8 +246,8 @@ class ExchangeFinder {
     }
   }
 
-  /// The elements of all samples of a micro-batch; on the expert axis, of the samples of all its
-  /// chips.
+  /// The elements of the converted value that all chips of the axis have together.  On the expert
+  /// axis each chip has samples of its own.
   [[nodiscard]] double whole(const JointStep& step) const {
     const Role role = kRoleOfAxis[step.axis];
     const double held = shares_.elements(

@@ -36,7 +36,7 @@ struct BlockExchange {
 /// The time of compute and memory together, and the work that is done in it.
 struct WorkTime {
   Seconds time{};
-  Seconds memory{};  ///< part of `time` without overlap, beside which no copy runs
+  Seconds memory{};  ///< part of `time` beside which no copy runs; 0 with overlap
   Flops flop{};
   Bytes moved{};  ///< to and from memory
 
@@ -54,7 +54,7 @@ struct BlockProfile {
   WorkTime input_gradient;
   WorkTime weight_gradient;
   WorkTime scoring;  ///< the part of `forward` that selective recomputation runs again
-  Seconds attention_forward{}, attention_backward{};  ///< of the two passes
+  Seconds attention_forward{}, attention_backward{};  ///< time of attention in a pass
   Bytes kept{};  ///< bytes kept for the backward pass, without scores
   Bytes kept_scores{};
   Bytes input{};                   ///< bytes of the input, in the layout of the block before
@@ -111,10 +111,10 @@ struct ValueShares {
                                 ValueLayout on_context) const;
 };
 
-/// The exchanges for the conversions on each axis.  Their bytes depend on the layout that the value
-/// has on the other axes at that time.  A value that is converted on several axes is converted in
-/// the order that sends least.  Ties go to the order that sends least among context and expert
-/// ranks, whose groups lie further apart.
+/// The exchanges for the conversions on each axis.  Their bytes depend on the layouts that the
+/// value has on the other axes when it is converted.  A value that is converted on several axes is
+/// converted in the order that sends least.  Ties go to the order that sends least among context
+/// and expert ranks, whose groups lie further apart.
 std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& layouts,
                                         const ValueShares& shares, Bytes word);
 

@@ -1,12 +1,13 @@
 // Finds the spread of the least ratio.  In each scenario, the step is a sum of three maxima over
 // the stages.
 //
-// A class of spreads has, for each scenario and term, a floor of its maximum over the stages and a
-// ceiling of every stage.  The term of a stage and the floors of the other terms must add up to
+// A class of spreads has, for each scenario and term, a floor for the maximum over the stages and a
+// ceiling for every stage.  The term of a stage and the floors of the other terms must add up to
 // less than the target ratio.  Within these limits each stage takes as many layers as it can, which
-// finds a spread if there is one.  If the sums of this spread still exceed the target, some maximum
+// finds a spread if there is one.  If a sum of this spread still exceeds the target, some maximum
 // is above its floor.  The class is then divided into spreads below that maximum and spreads at or
-// above it; neither part contains the spread found. docs/search.md, section 15.
+// above it.  The limits exclude the spread found once all its maxima are floors.  docs/search.md,
+// section 15.
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,8 @@ class RobustSearch {
       below_ = best->ratio;
     }
     if (!best) return best;
-    // This spread depends on `most`; the first one found at the least ratio does not.
+    // Which of several equal spreads was found may depend on `most`, so the search is repeated with
+    // the least ratio as its limit.
     below_ = above(best->ratio);
     return in(Class(scenarios_.size()));
   }

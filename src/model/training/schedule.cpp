@@ -33,8 +33,8 @@ Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_ba
   }
   layers += times.hops * stages_;
   sum_ = layers + times.first.total() + times.last.total();
-  // Each stage waits for its first chunk, and each micro-batch of a round waits for the shorter
-  // end.
+  // Each stage waits for its first chunk.  A round has a micro-batch for each stage, and each of
+  // them waits for the shorter end.
   const Seconds shorter = std::min(times.first.total(), times.last.total());
   interleaving_ = layers * others_ / number(chunks);
   if (stages > 1) interleaving_ += shorter * stages_;

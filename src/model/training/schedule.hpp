@@ -68,12 +68,12 @@ class Pipeline {
     [[nodiscard]] Seconds total() const { return forward + backward; }
   };
   /// The pace is at least `micro_batches` times the passes of the stage.  Exchanges of one
-  /// micro-batch are hidden while the stage waits for the first micro-batch or for the end.  Never
-  /// less with a layer more, if work of the layers hides exchanges.
+  /// micro-batch are hidden while the stage waits for the first micro-batch or for the end.  The
+  /// pace never falls when a layer is added, provided that work of the layers hides the exchanges.
   /// docs/training.md (6)
   [[nodiscard]] Pace pace(const StageContent& stage, const OverlappedExchanges& overlapped) const;
-  /// The time of the stage by itself, whatever stage sets the pace; `once` are exchanges exposed
-  /// once a step.  Never less with a layer more.
+  /// The time of the stage by itself, whatever stage sets the pace.  It never falls when a layer is
+  /// added.  `once` is the time of exchanges that are exposed once a step.
   [[nodiscard]] Seconds single_stage_time(const StageContent& stage,
                                           const OverlappedExchanges& overlapped,
                                           Seconds once) const;
@@ -99,8 +99,9 @@ class Pipeline {
 double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t stage);
 
-/// Whether the schedule is possible: stages have several chunks if and only if they are interleaved
-/// (stages.hpp), and the number of micro-batches is then a multiple of the stages.
+/// Whether the schedule is possible.  Interleaved stages must be divided into several equal chunks
+/// (stages.hpp), and the number of micro-batches must be a multiple of the number of stages.  All
+/// other schedules have one chunk for each stage.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  const std::vector<std::int64_t>& layers);
 /// Whether the schedule is possible with some division of `layers` layers.

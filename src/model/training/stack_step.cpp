@@ -52,16 +52,17 @@ Seconds collective(const LinkTimes& links, const GroupReach& group, double bytes
       group, [&](const Reach& reach) { return links.collective(Bytes(bytes), reach, passes); });
 }
 
-/// The chips with the same weights outside of experts; below, the chips with the same experts.
+/// The chips with the same weights outside of experts.
 GroupReach replicas(const Groups& groups) {
   return together(groups, {Role::Context, Role::Expert, Role::Data});
 }
+/// The chips with the same experts.
 GroupReach expert_replicas(const Groups& groups) {
   return together(groups, {Role::Context, Role::Data});
 }
 
-/// The nearest members of a group, among which states are divided, and the members with the same
-/// part.
+/// The nearest members of a group, among which states are divided, and the members that have the
+/// same part of the states.
 struct SharedGroup {
   GroupReach sharing, alike;
 };
@@ -376,9 +377,9 @@ StepModel::StageElements StepModel::mean_elements() const {
   return sum;
 }
 
-/// The exchanges of a distributed optimizer: gradients bucket by bucket beside the last backward
-/// pass, weights beside the first forward one.  Nothing hides the last bucket of gradients and the
-/// first of weights.
+/// The exchanges of a distributed optimizer.  Gradients are reduced bucket by bucket during the
+/// last backward pass, and weights are gathered during the first forward pass.  Nothing hides the
+/// last bucket of gradients and the first bucket of weights.
 // docs/truth.md (21)
 Seconds StepModel::bucketed_exchanges(const Groups& groups, double all, double experts,
                                       const PassTime& layers) const {

@@ -8,18 +8,20 @@
 
 #include "base/counts.hpp"
 
-// Finds the spread of the least step, which is the greater of a sum of three maxima over the stages
-// and a fourth maximum.
+// Finds the spread of the least step.  A step is the greater of two times: a sum of three maxima
+// over the stages, and a fourth maximum.
 //
-// One maximum: at a given pace each stage, from the first on, takes its most layers within the pace
-// and the limits.  A stage with more layers leaves fewer layers to the later stages, and fewer
-// layers never cost more time or memory.  If layers are left over, nothing changes until the pace
-// allows some stage one more layer, so the least such pace is tried next.  At the final pace, the
-// stages are filled from the last one on, since the first stage holds most micro-batches.
+// To minimise one maximum, a pace is tried: each stage, from the first on, takes as many layers as
+// the pace and the limits allow.  A stage with more layers leaves fewer layers to the later stages,
+// and fewer layers never cost more time or memory.  If layers are left over, nothing changes until
+// the pace allows some stage one more layer, so the least such pace is tried next.  At the final
+// pace, the stages are filled from the last one on, since the first stage holds the most
+// micro-batches.
 //
-// A sum of maxima: the least sum of all but the last maximum is known for the remaining spreads, so
-// a better spread must have a smaller last maximum than a known bound.  The bound becomes a limit,
-// until no spread is within it. docs/search.md, section 15, has the proof.
+// To minimise a sum of maxima, let A be the least sum of all maxima but the last, among the
+// remaining spreads.  In a better spread the last maximum must be below the best sum so far less A.
+// Each stage gets this limit, and A is computed again, until no spread is within the limits.
+// docs/search.md, section 15, has the proof.
 
 namespace dfsearch::training {
 
@@ -79,8 +81,10 @@ void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chu
   const std::int64_t inner = stages - 2;
   const std::int64_t average = (layers + stages - 1) / stages;
   std::int64_t most = (average + chunks - 1) / chunks * chunks;
-  // The limit of the fullest stage: stages with equal slots have no more, and if the ends have
-  // numbers of their own, each other stage keeps a layer in each chunk.
+  // The most slots that the fullest stage can have.  If all stages have equal numbers of slots,
+  // this is the average number of layers, rounded up to a multiple of the chunks.  If the ends have
+  // numbers of their own, every other stage keeps one layer for each chunk, and the fullest stage
+  // may have the rest.
   const std::int64_t end = std::max(most, own_ends ? layers - (stages - 1) * chunks : 0);
   for (; most <= end; most += chunks) {
     if (!goes_on(std::max(most - 1, average))) return;
@@ -91,7 +95,8 @@ void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chu
     if (!own_ends) continue;
     for (std::int64_t between = inner > 0 ? chunks : most; between <= most; between += chunks) {
       const std::int64_t ends = layers - inner * between;
-      // If the first or the last stage may be the fullest, the last stage gets more first.
+      // Divisions with more layers on the last stage come first.  If the stages between have fewer
+      // than `most` layers, one of the ends has `most`, so only two divisions are tried.
       std::int64_t first = std::max(chunks, ends - most);
       const std::int64_t last_first = std::min(most, ends - chunks);
       const std::int64_t step =
@@ -230,8 +235,8 @@ class SpreadSearch {
     return true;
   }
 
-  /// Known answers are reused, as each pace repeats the checks of earlier ones: a stage that can
-  /// hold some layers can hold fewer.
+  /// Whether the stage can hold the content.  A stage that can hold some layers can hold fewer, so
+  /// answers are kept and reused; each pace repeats many checks of the paces before.
   bool holds(std::int64_t stage, const StageContent& content) {
     ProbedContent& asked = asked_[static_cast<std::size_t>(stage)];
     if (is_within(content, asked.held)) return true;
@@ -269,9 +274,9 @@ class SpreadSearch {
     return content;
   }
 
-  /// The most layers of `left` that a stage may have at a pace; `count` layers have
-  /// `content_of(count)`.  `guess` is a number to begin with; `next` becomes the least pace that
-  /// would allow one more.
+  /// The greatest number of layers, up to `left`, that a stage may have at a pace.  A stage with
+  /// `count` layers has the content `content_of(count)`.  The search begins at `guess`.  `next` is
+  /// lowered to the pace that would allow one more layer, if this pace is less.
   template <class Content>
   std::int64_t most_layers(std::int64_t stage, Seconds pace, std::int64_t left, std::int64_t guess,
                            const Content& content_of, Seconds& next) {

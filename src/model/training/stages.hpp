@@ -14,8 +14,8 @@
 
 namespace dfsearch::training {
 
-/// The division of stages into chunks of equally many slots.  A layer takes a slot;
-/// the embedding may take one of the first chunk of the first stage, and the loss one of the last
+/// The division of stages into chunks of equally many slots.  Each layer takes a slot.  The
+/// embedding may take a slot in the first chunk of the first stage, and the loss a slot in the last
 /// chunk of the last stage.
 struct ChunkSlots {
   bool embedding = false;  ///< whether the embedding takes a slot
@@ -46,15 +46,16 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
 
 /// The times that a stage adds to a step.
 struct StageCost {
-  Seconds forward{}, backward{};  ///< as pace: of each direction, or of both in `forward`
+  Seconds forward{}, backward{};  ///< pace of each direction, or their sum in `forward`
   Seconds after_last_backward{};  ///< added to the pace, whatever stage sets it
   Seconds single_stage_time{};    ///< time of the stage by itself, with all exposed exchanges
 
   [[nodiscard]] Seconds pace() const { return forward + backward; }
 };
 
-/// The step of the added stages: the sum of the greatest pace of each direction and the greatest
-/// time after the last backward pass, or the greatest time of a single stage if that is longer.
+/// The step of the stages that were added: the sum of the greatest pace of each direction and the
+/// greatest time after the last backward pass, or the greatest time of a single stage if that is
+/// longer.
 class SpreadCost {
  public:
   void add(const StageCost& stage);
@@ -65,7 +66,7 @@ class SpreadCost {
   StageCost most_;
 };
 
-/// Limit and cost of a stage.  Neither falls with a layer more.
+/// The costs of stages, which never fall when a layer is added, and what each stage can hold.
 struct StageLimits {
   std::function<StageCost(const StageContent& content)> cost;
   /// Whether a stage can hold the content; if not, it cannot hold more layers, either.
@@ -73,8 +74,8 @@ struct StageLimits {
   Deadline deadline{};
 };
 
-/// A value for each content of a stage that was looked up: in a table if there are few, else in
-/// a map, since the contents of layers of several kinds are a product.
+/// A value for each content of a stage.  If few contents are possible, all are in a table.  If
+/// there are many, as for layers of several kinds, the contents that were looked up are in a map.
 template <class Value>
 class ByContent {
   struct HashOfContent {
@@ -115,8 +116,8 @@ struct Spread {
 };
 
 /// The spread of exactly the least step; nothing if no spread that fits has a step of at most
-/// `most`.  Among spreads of equal pace and equal time after the last backward pass, it has most
-/// layers in the later stages.  Throws Stopped.
+/// `most`.  Among spreads of equal pace and equal time after the last backward pass, it is the one
+/// with the most layers in the later stages.  Throws Stopped.
 /// docs/search.md, section 15
 std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most = Seconds::infinity());
@@ -129,13 +130,13 @@ struct SpreadScenario {
 
 struct RobustSpread {
   std::vector<std::int64_t> layers;
-  double ratio = 0.0;  ///< greatest step / best of all scenarios
+  double ratio = 0.0;  ///< greatest ratio of the step to `best`, over all scenarios
 };
 
 /// The spread of exactly the least ratio; nothing if no spread that fits has a ratio of at most
-/// `most`.  Among equal spreads, the result does not depend on `most`.  If layers are `given`, no
-/// other division is tried; stages of several chunks are divided as by for_each_chunked().  Throws
-/// Stopped after the deadline of the limits.
+/// `most`.  Which of several equal spreads is returned does not depend on `most`.  If layers are
+/// `given`, no other division is tried; stages of several chunks are divided as by
+/// for_each_chunked().  Throws Stopped after the deadline of the limits.
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
                                             double most,

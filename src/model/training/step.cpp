@@ -74,7 +74,8 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
       sum.expert += groups.expert.time(exchange.exchange, exchange.whole);
     }
   }
-  // A piece of attention hides the transfer of the next one, so all pieces but one hide some.
+  // A piece of attention hides the transfer of the next piece, so all pieces but the last hide a
+  // transfer.
   const double hidden = 1.0 - 1.0 / number(groups.context.members());
   waits[0].context += positive_part(rings[0].context - block.attention_forward * hidden);
   waits[1].context += positive_part(rings[1].context - block.attention_backward * hidden);
@@ -405,7 +406,8 @@ StepModel::Detail StepModel::detail(const Groups& groups,
     detail.judgement = judgement(task_, shape_, profiles_, contents, micro_batches_);
   }
   detail.step = sum.step();
-  // The stage that ends last, after the pace of the slowest one or by its time alone.
+  // The stage that ends last.  A stage ends after the pace of the slowest one, or after its time by
+  // itself if that is longer.
   const auto ends = [&](const StageCost& stage) {
     return std::max(sum.pace() + stage.after_last_backward, stage.single_stage_time);
   };

@@ -16,8 +16,8 @@
 
 namespace dfsearch::training {
 
-/// Turns a sum into a lower bound of the same sum in another order: subtracts more than 2^12
-/// roundings.
+/// A sum times this factor is a lower bound of the same sum in any other order, since the factor
+/// takes off more than 2^12 roundings.
 inline constexpr double kLessRoundings = 1.0 - 0x1p-40;
 
 /// The loss makes two numbers for each token, a maximum and a sum, of 32 bits each.
@@ -81,8 +81,8 @@ class StepModel {
                                              Seconds most = Seconds::infinity()) const;
   /// Limits and costs of the stages in a network.  Refers to the model and the groups.
   [[nodiscard]] StageLimits limits(const Groups& groups) const;
-  /// A lower bound on the step for all schedules, numbers of chunks, and uses of memory: the
-  /// average over the stages.  `passes` must be the result of passes() for the same groups.
+  /// A lower bound on the step for all schedules, numbers of chunks, and uses of memory: the time
+  /// of the average stage.  `passes` must be the result of passes() for the same groups.
   [[nodiscard]] Seconds average_floor(const Groups& anywhere, Seconds passes) const;
   /// The time of a micro-batch in all layers and both ends together.  It depends only on the
   /// degrees that divide a sample or the experts.
@@ -135,7 +135,7 @@ class StepModel {
   };
   [[nodiscard]] OncePerStep once_per_step(const Times& times, const Groups& groups,
                                           const StageContent& content) const;
-  // Work of a chip: for a micro-batch in a block, and for a step.
+  // The work of a chip for a micro-batch in a block, and in `replica_work` for a step.
   [[nodiscard]] EnergyWork block_work(const BlockProfile& block, Recompute recompute) const;
   [[nodiscard]] EnergyWork stack_block_work(const BlockProfile& block, Recompute recompute) const;
   [[nodiscard]] EnergyWork replica_work(double all, double experts) const;

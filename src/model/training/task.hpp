@@ -82,7 +82,7 @@ struct Task {
   /// The level of the memory constants at which a plan has to fit, with a stack.
   memory::Level decide = memory::Level::Typical;
   Choices choices;
-  std::optional<Framework> framework;  ///< that has to support the plan; default: any
+  std::optional<Framework> framework;  ///< framework that has to support the plan; default: any
   Objective objective = Objective::StepTime;
 
   [[nodiscard]] ModelFacts facts() const {

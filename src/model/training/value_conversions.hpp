@@ -20,7 +20,7 @@ enum class HeadCopies : std::uint8_t { None, OfValue, OfGradient };
 
 HeadCopies head_copies(const DataflowGraph& graph, std::size_t value, const AxisRules& axis);
 
-/// Whether one layout can be made of another, and the collective for it; no collective: a slice.
+/// Whether one layout can be made of another, and by which collective; a slice needs none.
 struct Passage {
   bool possible = false;
   std::optional<Exchange> exchange = std::nullopt;

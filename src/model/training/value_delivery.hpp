@@ -64,7 +64,7 @@ class DeliveryFinder {
   HeadCopies copies_;
   bool is_kept_ = false;
   std::vector<ValueUse> uses_;
-  /// Costs found so far, by use, from and to.
+  /// Costs of conversions that were computed so far, by use, layout before and layout after.
   std::vector<std::optional<LayoutCost>> known_;
 };
 

@@ -48,7 +48,7 @@ enum class LinearRole : std::uint8_t {
   Query,
   Key,
   Value,
-  KeyValue,  ///< keys and values of latents
+  KeyValue,  ///< makes keys and values from latents
   Latent,    ///< makes the latents of queries, or of keys and values, from the input
   Output,
   OutputGate,  ///< of attention

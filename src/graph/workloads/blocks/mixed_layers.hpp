@@ -31,8 +31,9 @@ struct LayerForm {
   bool makes_values = true;  ///< false: values are the keys
   bool encodes = false;      ///< it is a layer of the encoder
   std::optional<Block> cross = std::nullopt;  ///< attention to the output of an encoder
-  // Compressed attention (matrices in `linears`): beside its window a query sees compressed keys,
-  // each for `rate` tokens (0: no such keys); it sees all of them, or `chosen` of them.
+  // Compressed attention, whose matrices are in `linears`.  Beside its window a query sees
+  // compressed keys, each of which stands for `rate` tokens; if `rate` is 0, there are none.  The
+  // query sees `chosen` of these keys, or all of them if `chosen` is 0.
   bool is_compressed = false;
   std::int64_t rate = 0, chosen = 0;
   std::int64_t groups = 1;  ///< groups of the outputs of compressed attention

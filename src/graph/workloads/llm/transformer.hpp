@@ -94,7 +94,7 @@ struct Transformer {
   }
   /// Whether layers differ in the tokens that they see.
   [[nodiscard]] bool alternates() const { return window > 0 && full_attention_every > 0; }
-  /// The model with all layers of the kind that sees `tokens` tokens, 0 for all.
+  /// The model if all its layers were of the kind that sees `tokens` tokens; 0: all tokens.
   [[nodiscard]] Transformer seeing(std::int64_t tokens) const {
     Transformer model = *this;
     model.window = tokens;

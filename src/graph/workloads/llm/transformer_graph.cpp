@@ -184,7 +184,7 @@ class Unrolling {
     }
   }
 
-  /// The tensor from its kernel in layer `from` to the kernel `to` of `layer`.
+  /// The tensor from its producer in layer `from` to the consumer `to` in layer `layer`.
   Tensor between(Tensor tensor, std::size_t from, KernelId to, std::size_t layer) {
     tensor.from = KernelId(places_[from][tensor.from.index()]);
     tensor.to = KernelId(places_[layer][to.index()]);

@@ -58,8 +58,8 @@ DataflowGraph ValueGraph::build() const {
 // added by a kernel; gradients of different parts of the output of a kernel are operands side by
 // side.  Rules (docs/transformers.md, section 3):
 //
-//   weight GEMM  Y = W X      dX = W^T dY with the same weight; dW = dY X^T, which sums over
-//                             the tokens: tiled there, and all-reduced over the data dimensions
+//   weight GEMM  Y = W X      dX = W^T dY with the same weight; dW = dY X^T, which is tiled on its
+//                             sum over the tokens and all-reduced over the data dimensions
 //   GEMM         Y = A B      dB = A^T dY; dA = dY B^T
 //   attention                 one kernel, which computes the scores again
 //   elementwise               one kernel, which reads what the forward kernel had saved
@@ -98,8 +98,7 @@ class BackwardRules {
   }
 
  private:
-  /// The gradients of the parts of the output of kernel k for which some consumer has handed one
-  /// back.
+  /// The gradient of each value of kernel k for which some consumer has handed back a gradient.
   std::vector<Input> gradients_of(std::size_t k) {
     std::vector<Input> gradients;
     for (ValueId v = 0; v < parts_.size(); ++v) {
