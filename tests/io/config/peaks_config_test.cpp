@@ -142,8 +142,8 @@ TEST_CASE("no iteration of HPL is faster than its matrix through memory") {
                            ", network: [{topology: ring, degree: 2, bandwidth: 1 TB/s}, "
                            "{topology: ring, degree: 2, bandwidth: 1 TB/s}]}\n";
   CHECK(step_of(workload + grid) == doctest::Approx(bytes / 4.0 / 100e9).epsilon(1e-3));
-  CHECK(step_of(workload + "system: {chips: 1, " + slow +
-                "}\nequations: {out_of_core: free}\n") < 0.5 * bytes / 100e9);
+  CHECK(step_of(workload + "system: {chips: 1, " + slow + "}\nequations: {out_of_core: free}\n") <
+        0.5 * bytes / 100e9);
 }
 
 TEST_CASE("HPL in fp64 is below its peak, however its network is written") {
