@@ -17,8 +17,8 @@ struct FileChain {
   bool keeps_shelf = false;  ///< a `from:` that names a file of the shelf stays
 };
 
-/// Replaces a map with a `from:` by the file that it names with the map on top.  The file may have a
-/// `from:` of its own, relative to itself.
+/// Replaces a map with a `from:` by the file that it names with the map on top.  The file may have
+/// a `from:` of its own, relative to itself.
 void resolve_from(YamlNode& section, const std::filesystem::path& directory,
                   std::optional<ShelfKind> kind, FileChain& chain, InputMessages& messages);
 
