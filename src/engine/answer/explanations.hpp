@@ -16,7 +16,7 @@ namespace dfsearch {
 /// Why nothing fits.
 struct InfeasibilityReason {
   Infeasible reason;
-  /// The need is that of a single mapping that a short search found; other mappings may need less.
+  /// `reason` has the need of a single mapping, which a short search found; others may need less.
   bool needed_is_of_one_mapping = false;
 };
 

@@ -28,7 +28,7 @@ class PartitionSequence {
   bool close(const KernelSet& kernels);
 
  private:
-  /// The time of these kernels as the next partition; kNever if they do not fit.
+  /// Time of the next partition if it has these kernels; kNever if they do not fit.
   [[nodiscard]] Ticks time_of_next(const KernelSet& kernels);
 
   const FusionTables& tables_;

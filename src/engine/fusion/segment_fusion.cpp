@@ -232,9 +232,9 @@ class SegmentPath {
     return fusion(path);
   }
 
-  /// The shortest path if every partition costs a charge besides its time: the least charge at
-  /// which the indices suffice.  No path with at most as many segments is shorter.  Used if the
-  /// table would be too large.
+  /// Finds a shortest path in which each partition costs its time and a charge, at the least charge
+  /// whose path has few enough segments.  No path with at most as many segments is shorter.  Serves
+  /// where the table would be too large.
   std::optional<Fusion> find_by_charge() {
     const auto charged_with = [&](double charge) {
       const auto cost = [charge](const Vertex& vertex) {

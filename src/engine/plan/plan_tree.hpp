@@ -32,8 +32,8 @@ class PlanTree {
     const Score mine = rules_.tie(a.decisions), other = rules_.tie(b.decisions);
     return mine != other ? mine < other : a.decisions < b.decisions;
   }
-  /// Whether the decisions of the node precede or agree with those of the solution; always true if
-  /// the rules break ties by a value, on which nodes have no bound.
+  /// Whether the node precedes the solution in the order of decisions, or contains it.  Always true
+  /// if the rules break ties by a value, since nodes have no bound on that value.
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const {
     const auto [mine, other] = std::mismatch(node.taken.begin(), node.taken.end(),
                                              solution.decisions.begin(), solution.decisions.end());

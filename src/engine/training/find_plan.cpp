@@ -134,8 +134,8 @@ void take_no_proof(PlanResult& result) {
   for (FoundPlan& other : result.alternatives) take(other);
 }
 
-/// The search at the level by which the task decides, or at the low ends if nothing fits at the
-/// typical level.
+/// Searches at the level of memory that the task decides by; if no plan fits at the typical level,
+/// searches again at the low ends.
 PlanResult find_at_levels(const Task& task, const StepSearch& search, bool explains) {
   const bool has_low_end = task.stack && task.decide == memory::Level::Typical;
   PlanResult result = find_at_level(task, search, explains && !has_low_end);

@@ -91,8 +91,8 @@ Score PlanRules::least_value() const {
 
 PlanNode PlanRules::root() const {
   PlanNode root;
-  // A stack may multiply in a narrower format than that of the machine's peak, so the value is no
-  // bound then.
+  // With a stack the value is no bound: products may have a narrower format, and so a higher rate,
+  // than the peak of the machine.
   if (!space_.task().stack) root.bound = least_value();
   return root;
 }

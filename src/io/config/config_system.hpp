@@ -59,8 +59,7 @@ std::optional<SystemSection> read_system(const YamlEntry& section,
 /// Reads the sections `price`, `power` and `energy`; null for a machine that is wrong.
 void read_prices(MapReader& reader, Machine* system);
 
-/// Puts a derived chip into the machine and makes the checks that need it; `section` is that of the
-/// machine.
+/// Puts a derived chip into the machine and makes the checks that need it; `section` is `system`.
 void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
                               Machine& system, InputMessages& messages);
 
